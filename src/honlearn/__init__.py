@@ -1,0 +1,54 @@
+"""honlearn: higher-order networks from observed paths, and deep graph ensembles that learn from them.
+
+Everything below is imported on first use, so ``import honlearn`` stays quick and building a network
+never imports torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from honlearn import datasets as datasets
+    from honlearn.errors import HonlearnError as HonlearnError
+    from honlearn.hon import GramCounts as GramCounts
+    from honlearn.hon import HigherOrderNetwork as HigherOrderNetwork
+    from honlearn.hon import count_grams as count_grams
+    from honlearn.hon import grow as grow
+    from honlearn.hon import load_network as load_network
+    from honlearn.paths import Paths as Paths
+    from honlearn.paths import read_paths as read_paths
+    from honlearn.paths import stream_paths as stream_paths
+    from honlearn.tasks import DGEClassifier as DGEClassifier
+    from honlearn.tasks import load_model as load_model
+
+_HOME = {
+    "HonlearnError": "honlearn.errors",
+    "Paths": "honlearn.paths",
+    "read_paths": "honlearn.paths",
+    "stream_paths": "honlearn.paths",
+    "GramCounts": "honlearn.hon",
+    "HigherOrderNetwork": "honlearn.hon",
+    "count_grams": "honlearn.hon",
+    "grow": "honlearn.hon",
+    "load_network": "honlearn.hon",
+    "DGEClassifier": "honlearn.tasks",
+    "load_model": "honlearn.tasks",
+}
+
+__all__ = ["__version__", "datasets", *sorted(_HOME)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name == "datasets":
+        return importlib.import_module("honlearn.datasets")
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'honlearn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,103 @@
+"""Errors that honlearn raises on purpose: leftmost in the flow, imported by everything.
+
+A message is one line that says where, what is wrong, what was got, what is allowed and what to do.
+The command line prints it and exits with 2; a library user catches :class:`HonlearnError`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+
+class HonlearnError(Exception):
+    """Root of every error that honlearn raises on purpose."""
+
+
+class ParameterError(HonlearnError, ValueError):
+    """A parameter is out of range or unknown."""
+
+
+class InputError(HonlearnError, ValueError):
+    """Data that was handed in cannot be used as it is."""
+
+
+class MissingFileError(InputError, FileNotFoundError):
+    """A file or folder that was named does not exist."""
+
+
+class FormatError(InputError):
+    """A file is truncated, damaged, or not of the format that it claims."""
+
+
+class UnknownNodeError(InputError, KeyError):
+    """A node was named that the network does not have."""
+
+    # KeyError prints the repr of its argument; the message is a sentence.
+    __str__ = Exception.__str__
+
+
+def did_you_mean(name: object, choices: Iterable[object]) -> str:
+    """Return ``; did you mean 'x'?`` for a near match of `name`, else an empty string.
+
+    >>> did_you_mean("ORIGN", ["ORIGIN", "DEST"])
+    "; did you mean 'ORIGIN'?"
+    >>> did_you_mean("zzz", ["ORIGIN", "DEST"])
+    ''
+    """
+    names = [str(choice) for choice in choices]
+    near = difflib.get_close_matches(str(name), names, n=1)
+    if not near:
+        folded = {choice.casefold(): choice for choice in reversed(names)}
+        near = [folded[m] for m in difflib.get_close_matches(str(name).casefold(), folded, n=1)]
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def listed(items: Iterable[object], most: int = 10) -> str:
+    """Return the items as ``a, b, c`` and how many were left out.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    names = [str(item) for item in items]
+    head = ", ".join(names[:most])
+    return head if len(names) <= most else f"{head} and {len(names) - most} more"
+
+
+def check_choice(owner: str, name: str, value: object, choices: Iterable[str]) -> None:
+    """Raise a :class:`ParameterError` unless `value` is one of `choices`."""
+    allowed = list(choices)
+    if value not in allowed:
+        raise ParameterError(
+            f"The {name!r} parameter of {owner} must be one of {listed(map(repr, allowed), 30)}. "
+            f"Got {value!r} instead{did_you_mean(value, allowed)}"
+        )
+
+
+def check_integer(owner: str, name: str, value: Any, least: int, most: int | None = None) -> int:
+    """Return `value` as an ``int`` within bounds, or raise a :class:`ParameterError`."""
+    whole = isinstance(value, int) or (hasattr(value, "__index__") and not isinstance(value, float))
+    if isinstance(value, bool) or not whole or value < least or (most is not None and value > most):
+        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise ParameterError(
+            f"The {name!r} parameter of {owner} must be a whole number, {bounds}. Got {value!r} instead."
+        )
+    return int(value)
+
+
+def check_real(
+    owner: str, name: str, value: Any, least: float, most: float = float("inf"), *, open_below: bool = False
+) -> float:
+    """Return `value` as a finite ``float`` within bounds, or raise a :class:`ParameterError`."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    below = number <= least if open_below else number < least
+    if isinstance(value, (bool, str)) or number != number or below or number > most or number == float("inf"):
+        bounds = f"{'greater than' if open_below else 'at least'} {least:g}"
+        if most != float("inf"):
+            bounds += f" and at most {most:g}"
+        raise ParameterError(f"The {name!r} parameter of {owner} must be a number {bounds}. Got {value!r} instead.")
+    return number

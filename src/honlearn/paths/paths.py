@@ -1,0 +1,115 @@
+"""Paths in memory: what every reader returns and what the network builder takes.
+
+In: flat entity codes with offsets, an optional count per path, and the vocabulary. Out: the same, as
+one immutable value. Names became integers in the reader; from here on there are only codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.errors import InputError
+from honlearn.paths.vocabulary import Vocabulary
+
+
+class PathChunk(NamedTuple):
+    """Some paths: codes int32 [T], offsets int64 [n + 1], counts int64 [n] or None (each counts once)."""
+
+    codes: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    counts: NDArray[np.int64] | None
+
+
+class Paths:
+    """Observed paths, immutable: path i is ``codes[offsets[i]:offsets[i + 1]]``, seen ``counts[i]`` times.
+
+    >>> paths = Paths.from_lists([["A", "C", "D"], ["B", "C", "E"]], counts=[2, 1])
+    >>> len(paths), paths.total, paths.vocabulary.names
+    (2, 3, ('A', 'C', 'D', 'B', 'E'))
+    >>> paths[1]
+    ('B', 'C', 'E')
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        vocabulary: Vocabulary,
+        counts: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.codes = np.ascontiguousarray(codes, np.int32)
+        self.offsets = np.ascontiguousarray(offsets, np.int64)
+        self.counts = None if counts is None else np.ascontiguousarray(counts, np.int64)
+        self.vocabulary = vocabulary
+        for array in (self.codes, self.offsets, self.counts):
+            if array is not None:
+                array.flags.writeable = False
+
+    @classmethod
+    def from_lists(cls, paths: Iterable[Sequence[object]], counts: Iterable[int] | None = None) -> Paths:
+        """Return paths from Python sequences of names; see :func:`honlearn.read_paths` for files and tables."""
+        from honlearn.paths.lists import paths_from_lists
+
+        return paths_from_lists(paths, counts)
+
+    def __len__(self) -> int:
+        """Return the number of rows: distinct paths where the input had counts."""
+        return len(self.offsets) - 1
+
+    @property
+    def total(self) -> int:
+        """Number of observed paths, each row by its count."""
+        return len(self) if self.counts is None else int(self.counts.sum())
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Entities in each path [n]."""
+        return np.diff(self.offsets)
+
+    def __getitem__(self, row: int) -> tuple[str, ...]:
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} of {len(self):,} paths")
+        row %= len(self)
+        names = self.vocabulary.names
+        return tuple(names[code] for code in self.codes[self.offsets[row] : self.offsets[row + 1]])
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return (self[row] for row in range(len(self)))
+
+    def chunks(self, tokens: int = 1 << 20) -> Iterator[PathChunk]:
+        """Yield the paths in pieces of about `tokens` entities, offsets from 0 in each."""
+        start = 0
+        while start < len(self):
+            stop = int(np.searchsorted(self.offsets, self.offsets[start] + tokens, "right")) - 1
+            stop = min(max(stop, start + 1), len(self))
+            a, b = self.offsets[start], self.offsets[stop]
+            counts = None if self.counts is None else self.counts[start:stop]
+            yield PathChunk(self.codes[a:b], self.offsets[start : stop + 1] - a, counts)
+            start = stop
+
+    def __repr__(self) -> str:
+        rows = "" if self.counts is None else f" in {len(self):,} rows with counts"
+        return f"Paths({self.total:,} paths{rows}, {len(self.codes):,} steps, {len(self.vocabulary):,} entities)"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        body = "".join(
+            f"<tr><td>{1 if self.counts is None else int(self.counts[i]):,}</td>"
+            f"<td>{escape(' → '.join(self[i][:12]))}{' → …' if len(self[i]) > 12 else ''}</td></tr>"
+            for i in range(min(5, len(self)))
+        )
+        return f"<p>{escape(repr(self))}</p><table><tr><th>count</th><th>path</th></tr>{body}</table>"
+
+
+def check_counts(counts: NDArray[np.int64], rows: int) -> None:
+    """Raise unless there is one count, at least 1, for each of `rows` paths."""
+    if len(counts) != rows:
+        raise InputError(f"{rows:,} paths but {len(counts):,} counts; give one count a path")
+    if counts.size and counts.min() < 1:
+        row = int(np.argmax(counts < 1))
+        raise InputError(f"path {row}: count {counts[row]}; a count is a whole number, at least 1")

@@ -1,0 +1,115 @@
+"""The vocabulary: the one place where entity names and integer codes meet.
+
+Names are kept as one run of UTF-8 bytes with offsets, so millions of names stay compact and a network
+file can be memory-mapped; Python strings are made on first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.errors import InputError, UnknownNodeError, did_you_mean, listed
+
+
+class Vocabulary:
+    """Entity names by code: an immutable sequence of distinct strings that also maps a name to its code.
+
+    >>> names = Vocabulary.from_names(["ATL", "ORD"])
+    >>> names[1], names.index("ATL"), len(names)
+    ('ORD', 0, 2)
+    """
+
+    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self.data = data
+        self.offsets = offsets
+        for array in (self.data, self.offsets):
+            array.flags.writeable = False
+
+    @classmethod
+    def from_names(cls, names: Iterable[str]) -> Vocabulary:
+        """Return the vocabulary of these names, in this order."""
+        encoded = [name.encode() for name in names]
+        offsets = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(name) for name in encoded], out=offsets[1:])
+        vocabulary = cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+        if len(vocabulary._codes) != len(encoded):
+            raise InputError("a vocabulary holds each name once; a name was given twice")
+        return vocabulary
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """All names, by code."""
+        raw, ends = self.data.tobytes(), self.offsets.tolist()
+        return tuple(raw[a:b].decode() for a, b in zip(ends[:-1], ends[1:], strict=True))
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {name: code for code, name in enumerate(self.names)}
+
+    def index(self, name: object) -> int:
+        """Return the code of `name`; a name of another type is looked up by its text."""
+        code = self._codes.get(str(name))
+        if code is None:
+            raise UnknownNodeError(f"no entity {str(name)!r} among {len(self):,}{did_you_mean(name, self.names)}")
+        return code
+
+    def codes(self, names: Iterable[object]) -> NDArray[np.int32]:
+        """Return the codes of many names, or raise one error that lists those that are unknown."""
+        wanted = [str(name) for name in names]
+        codes = np.fromiter((self._codes.get(name, -1) for name in wanted), np.int32, len(wanted))
+        missing = np.flatnonzero(codes < 0)
+        if missing.size:
+            first = wanted[missing[0]]
+            raise UnknownNodeError(
+                f"{missing.size:,} of {len(wanted):,} names are not among the {len(self):,} entities: "
+                f"{listed((repr(wanted[i]) for i in missing), 5)}{did_you_mean(first, self.names)}"
+            )
+        return codes
+
+    def take(self, order: NDArray[Any]) -> Vocabulary:
+        """Return the names of the codes in `order`, as a vocabulary of their own."""
+        lengths = np.diff(self.offsets)[order]
+        offsets = np.zeros(len(order) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        return Vocabulary(self.data[np.repeat(self.offsets[:-1][order], lengths) + within], offsets)
+
+    def sorted_codes(self) -> NDArray[np.int64]:
+        """Return the codes in the order of their names' UTF-8 bytes (the canonical order of a network)."""
+        raw, ends = self.data.tobytes(), self.offsets.tolist()
+        encoded = [raw[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return np.array(sorted(range(len(encoded)), key=encoded.__getitem__), np.int64)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, code: int | np.integer[Any]) -> str: ...
+    @overload
+    def __getitem__(self, code: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, code: Any) -> str | tuple[str, ...]:
+        return self.names[code]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return str(name) in self._codes
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.data, other.data)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vocabulary, (np.array(self.data), np.array(self.offsets))
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({listed(self.names[:4], 3)})" if len(self) < 5 else f"Vocabulary({len(self):,} names)"
