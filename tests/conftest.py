@@ -1,0 +1,17 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of reference data beside the checkout; absent on most machines."""
+    if not (SHARED / "data").is_dir():
+        pytest.skip("needs the reference data in ../shared, which this machine does not have")
+    return SHARED
