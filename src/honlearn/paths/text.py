@@ -1,0 +1,165 @@
+"""Text files, one path a line → chunks of entity codes, block by block, so a file may exceed memory.
+
+In: files (plain, gzip or zstd), the reader's options, the interner. Out: :class:`PathChunk` after
+:class:`PathChunk`. Errors name file and line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.errors import FormatError, InputError
+from honlearn.paths import tokenise
+from honlearn.paths.interner import Interner
+from honlearn.paths.paths import PathChunk
+
+if TYPE_CHECKING:
+    from honlearn.paths.options import ReaderOptions
+    from honlearn.progress import Advance
+
+BLOCK = 4 << 20
+_BOM = b"\xef\xbb\xbf"
+_STAND_IN = b"\x00"
+
+
+def open_bytes(file: Path) -> Any:
+    """Open a file for reading bytes, decompressing ``.gz`` and ``.zst`` on the way."""
+    import pyarrow as pa
+
+    compression = {".gz": "gzip", ".zst": "zstd"}.get(file.suffix.lower())
+    return pa.input_stream(str(file), compression=compression, buffer_size=0)
+
+
+def line_blocks(file: Path, size: int = BLOCK) -> Iterator[tuple[int, bytearray, int]]:
+    """Yield (offset of the block in the text, buffer, bytes used); every block ends in a newline.
+
+    The buffer is used again for the next block.
+    """
+    buffer, held, offset = bytearray(size + 1), 0, 0
+    try:
+        with open_bytes(file) as stream:
+            while True:
+                if held >= len(buffer) // 2:
+                    buffer.extend(bytes(len(buffer)))
+                got = stream.readinto(memoryview(buffer)[held:-1])
+                if not got:
+                    break
+                end = buffer.rfind(b"\n", held, held + got) + 1
+                held += got
+                if end:
+                    yield offset, buffer, end
+                    offset += end
+                    buffer[: held - end] = buffer[end:held]
+                    held -= end
+    except OSError as error:
+        raise FormatError(f"{file}: cannot read: {error}; the file is damaged or cut short") from error
+    if held:
+        buffer[held] = ord("\n")
+        yield offset, buffer, held + 1
+
+
+def line_at(file: Path, position: int) -> int:
+    """Return the number of the line that holds byte `position` of the text (only for an error)."""
+    line = 1
+    for offset, buffer, used in line_blocks(file):
+        if position < offset + used:
+            return line + buffer.count(b"\n", 0, position - offset)
+        line += buffer.count(b"\n", 0, used)
+    return line
+
+
+def text_chunks(
+    files: Sequence[Path], options: ReaderOptions, interner: Interner, advance: Advance, block: int = BLOCK
+) -> Iterator[PathChunk]:
+    """Yield the paths of text files in the order they stand in, about `block` bytes at a time."""
+    for file in files:
+        default = "," if ".ngram" in file.suffixes else " "
+        delimiter = (options.delimiter or default).encode()
+        scanner = _Scanner(file, delimiter, options, interner)
+        for offset, buffer, used in line_blocks(file, block):
+            chunk = scanner.scan(offset, buffer, used)
+            if len(chunk.offsets) > 1:
+                yield chunk
+            advance(used)
+
+
+class _Scanner:
+    """Runs the compiled scanner over the blocks of one file and words its complaints."""
+
+    def __init__(self, file: Path, delimiter: bytes, options: ReaderOptions, interner: Interner) -> None:
+        self.file, self.delimiter, self.options, self.interner = file, delimiter, options, interner
+        self.separator = delimiter[0] if len(delimiter) == 1 else _STAND_IN[0]
+        self.seen_at = np.empty(len(interner.ends), np.int64)
+
+    def scan(self, offset: int, buffer: bytearray, held: int) -> PathChunk:
+        data, used = self._bytes(offset, buffer, held)
+        known = self.interner.size
+        out = np.empty(used // 2 + 1, np.int32)
+        lines = buffer.count(b"\n", 0, held)
+        offsets = np.zeros(lines + 1, np.int64)
+        counts = np.empty(lines if self.options.trailing_count else 0, np.int64)
+        start = len(_BOM) if offset == 0 and bytes(data[: len(_BOM)]) == _BOM else 0
+        state = np.array([start, 0, 0, known], np.int64)
+        while True:
+            status = self._run(data, used, state, out, offsets, counts)
+            self.interner.size = int(state[3])
+            if status != tokenise.FULL:
+                break
+            self.interner.grow(int(data[state[0] :].tobytes().find(b"\n")))
+        bad = self.interner.first_bad(known)
+        if bad is not None:
+            self._fail(offset, data[: self.seen_at[bad[0]]].tobytes(), bad[1])
+        if status != tokenise.DONE:
+            self._fail(offset, data[: state[0]].tobytes(), self._complaint(status, data[state[0] : used]))
+        paths, written = int(state[1]), int(state[2])
+        weights = counts[:paths] if self.options.trailing_count else None
+        return PathChunk(out[:written], offsets[: paths + 1], weights)
+
+    def _bytes(self, offset: int, buffer: bytearray, used: int) -> tuple[NDArray[np.uint8], int]:
+        """Return the block as an array; a delimiter of several bytes is replaced by one byte."""
+        if len(self.delimiter) == 1:
+            return np.frombuffer(buffer, np.uint8), used
+        block = bytes(memoryview(buffer)[:used])
+        if _STAND_IN in block:
+            before = block[: block.index(_STAND_IN)]
+            self._fail(offset, before, "a NUL byte; a delimiter of several bytes needs text without")
+        block = block.replace(self.delimiter, _STAND_IN)
+        return np.frombuffer(block, np.uint8), len(block)
+
+    def _run(
+        self,
+        data: NDArray[np.uint8],
+        used: int,
+        state: NDArray[np.int64],
+        out: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        counts: NDArray[np.int64],
+    ) -> int:
+        names = self.interner
+        if len(self.seen_at) < len(names.ends):
+            self.seen_at = np.concatenate(
+                [self.seen_at, np.empty(len(names.ends) - len(self.seen_at), np.int64)]
+            )
+        return tokenise.scan(
+            data, used, self.separator, self.options.skip_columns, self.options.trailing_count,
+            self.options.on_empty == "skip", state, out, offsets, counts,
+            names.keys, names.codes, names.arena, names.ends, self.seen_at,
+        )  # fmt: skip
+
+    def _complaint(self, status: int, rest: NDArray[np.uint8]) -> str:
+        field = bytes(rest[:80]).split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
+        if status == tokenise.BAD_COUNT:
+            return f"count {field!r} at the end of the line; a count is a whole number, at least 1"
+        if status == tokenise.SHORT_LINE:
+            return f"fewer than the {self.options.skip_columns} leading columns that skip_columns names"
+        shown = "space" if self.delimiter == b" " else repr(self.delimiter.decode())
+        return f"empty entity id (two delimiters, {shown}, in a row or at an end); mend it or on_empty='skip'"
+
+    def _fail(self, offset: int, before: bytes, reason: str) -> NoReturn:
+        line = line_at(self.file, offset) + before.count(b"\n")
+        raise InputError(f"{self.file}:{line}: {reason}")
