@@ -1,0 +1,92 @@
+"""Which files, and in which format: names and patterns → existing files and one format for all.
+
+In: a string, a path, a pattern such as ``~/trips/*.csv.gz``, or a list of these. Out: the files in a fixed
+order, and ``text``, ``ngram``, ``csv``, ``tsv``, ``parquet`` or ``arrow``.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from honlearn.errors import InputError, MissingFileError, did_you_mean, listed
+from honlearn.paths.options import FORMATS
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+EXTENSIONS = {
+    ".txt": "text",
+    ".paths": "text",
+    ".dat": "text",
+    ".ngram": "ngram",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+
+
+def find_files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:
+    """Return the files that `source` names; the matches of a pattern are sorted by name."""
+    if isinstance(source, (str, os.PathLike)):
+        return _matches(os.fspath(source))
+    return [file for item in source for file in _matches(os.fspath(item))]
+
+
+def _matches(name: str) -> list[Path]:
+    path = Path(name).expanduser()
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        inside = sorted(child.name for child in path.iterdir())
+        raise InputError(
+            f"{path} is a folder; name a file in it or a pattern such as {str(path / '*.csv')!r}; "
+            f"it holds {listed(inside, 5) or 'nothing'}"
+        )
+    if glob.has_magic(name):
+        found = sorted(Path(match) for match in glob.glob(str(path), recursive=True) if Path(match).is_file())
+        if not found:
+            raise MissingFileError(f"{path}: no file matches the pattern")
+        return found
+    if not path.parent.is_dir():
+        raise MissingFileError(f"{path}: no such file; its folder {path.parent} does not exist")
+    siblings = sorted(child.name for child in path.parent.iterdir() if child.is_file())
+    raise MissingFileError(f"{path}: no such file{did_you_mean(path.name, siblings)}")
+
+
+def compression_of(file: Path) -> str | None:
+    """Return ``gzip`` or ``zstd`` by the last extension, else None."""
+    return COMPRESSIONS.get(file.suffix.lower())
+
+
+def extension_of(file: Path) -> str:
+    """Return the extension that tells the format, without that of the compression."""
+    return Path(file.stem).suffix.lower() if compression_of(file) else file.suffix.lower()
+
+
+def format_of(files: Sequence[Path], given: str | None) -> str:
+    """Return the format of the files: as given, else by extension, which must agree."""
+    if given is not None:
+        return given
+    formats: dict[str, Path] = {}
+    for file in files:
+        extension = extension_of(file)
+        if extension not in EXTENSIONS:
+            kind = f"the extension {extension!r} tells no format" if extension else "no extension"
+            raise InputError(
+                f"{file}: {kind}; pass format= one of {listed(FORMATS)}, or name it {listed(EXTENSIONS, 20)}"
+            )
+        formats.setdefault(EXTENSIONS[extension], file)
+    if len(formats) > 1:
+        (one, first), (two, second) = list(formats.items())[:2]
+        raise InputError(f"{first} is {one} but {second} is {two}; read files of one format at a time")
+    return next(iter(formats))
+
+
+def name_of(files: Sequence[Path]) -> str:
+    """Return how messages call the files together."""
+    return files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1:,} more files"

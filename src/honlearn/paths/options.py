@@ -1,0 +1,174 @@
+"""What a reader is asked to do: one checked value that every reader takes.
+
+In: the keywords of :func:`honlearn.read_paths` or the options of ``honlearn grow``. Out: a frozen
+:class:`ReaderOptions` whose parts fit together; each reader takes from it what concerns it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from dataclasses import dataclass, fields
+from typing import Any
+
+from honlearn.errors import ParameterError, check_choice, check_integer, did_you_mean, listed
+
+TEXT_FORMATS = ("text", "ngram")
+TABLE_FORMATS = ("csv", "tsv", "parquet", "arrow")
+FORMATS = TEXT_FORMATS + TABLE_FORMATS
+
+_OWNER = "read_paths"
+_COLUMNS = ("sequence", "order_by", "entity", "path_column", "count_column")
+_UNITS = {
+    "ns": 1,
+    "us": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "sec": 10**9,
+    "min": 60 * 10**9,
+    "h": 3600 * 10**9,
+    "d": 86400 * 10**9,
+    "w": 7 * 86400 * 10**9,
+}
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The largest allowed step of the order column: a plain number, or a duration in nanoseconds."""
+
+    number: float | None = None
+    nanoseconds: int | None = None
+
+
+@dataclass(frozen=True)
+class ReaderOptions:
+    """How to read paths; see :func:`honlearn.read_paths` for what each option means.
+
+    >>> ReaderOptions(sequence="trip", entity="port", order_by="time", max_gap="30min").gap
+    Gap(number=None, nanoseconds=1800000000000)
+    """
+
+    format: str | None = None
+    delimiter: str | None = None
+    skip_columns: int = 0
+    trailing_count: bool = False
+    sequence: str | None = None
+    order_by: str | None = None
+    entity: str | None = None
+    path_column: str | None = None
+    count_column: str | None = None
+    max_gap: float | str | datetime.timedelta | None = None
+    drop_repeats: bool = False
+    first_only: bool = False
+    min_length: int = 1
+    on_empty: str = "error"
+
+    def __post_init__(self) -> None:
+        if self.format is not None:
+            check_choice(_OWNER, "format", self.format, FORMATS)
+        check_choice(_OWNER, "on_empty", self.on_empty, ("error", "skip"))
+        check_integer(_OWNER, "skip_columns", self.skip_columns, 0)
+        check_integer(_OWNER, "min_length", self.min_length, 1)
+        for name in ("trailing_count", "drop_repeats", "first_only"):
+            if not isinstance(getattr(self, name), bool):
+                raise ParameterError(
+                    f"The {name!r} parameter of {_OWNER} must be True or False. "
+                    f"Got {getattr(self, name)!r} instead."
+                )
+        self._check_delimiter()
+        self._check_columns()
+        self.gap  # noqa: B018  (an unreadable duration is found here, not an hour later)
+
+    def _check_delimiter(self) -> None:
+        if self.delimiter is None:
+            return
+        if not isinstance(self.delimiter, str) or not self.delimiter or set(self.delimiter) & set("\n\r"):
+            raise ParameterError(
+                f"The 'delimiter' parameter of {_OWNER} must be a text of at least one character, without a "
+                f"line end. Got {self.delimiter!r} instead."
+            )
+
+    def _check_columns(self) -> None:
+        for name in _COLUMNS:
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or not value):
+                raise ParameterError(
+                    f"The {name!r} parameter of {_OWNER} must be the name of a column. Got {value!r} instead."
+                )
+        events = [name for name in ("sequence", "order_by", "entity") if getattr(self, name) is not None]
+        if self.path_column is not None and events:
+            raise ParameterError(
+                f"path_column and {listed(events)} exclude each other: give path_column for a table with one "
+                "path a row, or sequence and entity for a table with one event a row"
+            )
+        if events and (self.sequence is None or self.entity is None):
+            absent = "entity" if self.sequence is not None else "sequence"
+            raise ParameterError(
+                f"{listed(events)} without {absent}: an event table needs sequence and entity"
+            )
+        if self.count_column is not None and self.path_column is None:
+            raise ParameterError(
+                "count_column counts whole paths and needs path_column; an event table has no counts"
+            )
+        if self.max_gap is not None and self.order_by is None:
+            raise ParameterError(
+                "max_gap needs order_by, the column of numbers or times that it is measured in"
+            )
+        textual = [name for name in ("skip_columns", "trailing_count") if getattr(self, name)]
+        if textual and (self.is_table or self.format in TABLE_FORMATS):
+            raise ParameterError(f"{listed(textual)} belongs to text files, not to tables")
+
+    @property
+    def is_table(self) -> bool:
+        """Whether columns were named, so that the source is a table."""
+        return self.sequence is not None or self.path_column is not None
+
+    @property
+    def gap(self) -> Gap | None:
+        """The maximum gap, read: a number for number columns, nanoseconds for time columns."""
+        return None if self.max_gap is None else _read_gap(self.max_gap)
+
+    @classmethod
+    def of(cls, **keywords: Any) -> ReaderOptions:
+        """Return the options of these keywords; an unknown one is an error with a near match."""
+        known = [field.name for field in fields(cls)]
+        for name in keywords:
+            if name not in known:
+                raise ParameterError(
+                    f"{_OWNER} has no parameter {name!r}{did_you_mean(name, known)}; "
+                    f"there are {listed(known, 20)}"
+                )
+        return cls(**keywords)
+
+
+def _read_gap(value: Any) -> Gap:
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-z]*)\s*", value)
+        if match and match[2] in _UNITS:
+            return _checked_gap(value, nanoseconds=round(float(match[1]) * _UNITS[match[2]]))
+        if match and not match[2]:
+            return _checked_gap(value, number=float(match[1]))
+    elif hasattr(value, "dtype") and getattr(value.dtype, "kind", "") == "m":
+        return _checked_gap(value, nanoseconds=int(value.astype("timedelta64[ns]").astype("int64")))
+    elif isinstance(value, datetime.timedelta):
+        micro = (value.days * 86400 + value.seconds) * 10**6 + value.microseconds
+        return _checked_gap(value, nanoseconds=micro * 1000 + int(getattr(value, "nanoseconds", 0)))
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        return _checked_gap(value, number=float(value))
+    raise _bad_gap(value)
+
+
+def _checked_gap(value: Any, number: float | None = None, nanoseconds: int | None = None) -> Gap:
+    size = number if number is not None else nanoseconds
+    if size is None or not math.isfinite(size) or size < 0:
+        raise _bad_gap(value)
+    return Gap(number, nanoseconds)
+
+
+def _bad_gap(value: object) -> ParameterError:
+    return ParameterError(
+        f"The 'max_gap' parameter of {_OWNER} must be a number, at least 0, in the unit of the order column, "
+        f"or for times a duration such as '30min', '6h' or '2d' (units: {listed(_UNITS)}). "
+        f"Got {value!r} instead."
+    )

@@ -1,0 +1,226 @@
+"""The door of the library: anything that holds paths → :class:`Paths`, or a stream of chunks.
+
+In: files, tables, Python lists. Out: what :func:`read_paths`, :func:`stream_paths` and the network builder
+(through :func:`as_source`) work with. This module only decides which reader does the work.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from honlearn.errors import InputError, ParameterError, listed
+from honlearn.paths.files import EXTENSIONS, extension_of, find_files, format_of, name_of
+from honlearn.paths.options import TABLE_FORMATS, TEXT_FORMATS, ReaderOptions
+from honlearn.paths.paths import PathChunk, Paths
+from honlearn.paths.stream import OpenChunks, PathStream, collect
+
+
+def read_paths(
+    source: Any,
+    *,
+    counts: Iterable[int] | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    skip_columns: int = 0,
+    trailing_count: bool = False,
+    sequence: str | None = None,
+    order_by: str | None = None,
+    entity: str | None = None,
+    path_column: str | None = None,
+    count_column: str | None = None,
+    max_gap: float | str | datetime.timedelta | None = None,
+    drop_repeats: bool = False,
+    first_only: bool = False,
+    min_length: int = 1,
+    on_empty: str = "error",
+    progress: bool | None = None,
+) -> Paths:
+    """Return the paths of `source`: files, tables or Python lists.
+
+    Files go by extension (`format` overrides): ``.txt .paths .dat`` hold one path a line, ``.ngram`` the same
+    with commas, ``.csv .tsv .parquet .arrow .feather`` are tables; ``.gz`` and ``.zst`` may follow. `source`
+    may be a pattern or a list of files. Tables may also be pandas, Polars or Arrow objects.
+
+    * text: `delimiter`, `skip_columns` leading ids, `trailing_count` (the last field is the path's count);
+    * one event a row: `sequence` (which path), `entity` (the step) and `order_by` (a number or a time;
+      without it, the order of rows); a step larger than `max_gap` (a number, or for times ``"30min"``,
+      ``"6h"``, ``"2d"``) starts a new path; rows need not be sorted, and files are read as one table;
+    * one path a row: `path_column` (a list, or text split at `delimiter`), `count_column`;
+    * lists: `counts`, one a path.
+
+    Then, for all: `drop_repeats` drops an entity that repeats the one before it, `first_only` keeps the first
+    occurrence of each entity in a path, and paths shorter than `min_length` are dropped. An empty id is an
+    error, or left out with ``on_empty="skip"``.
+
+    >>> paths = read_paths([["A", "A", "C"], ["B"]], counts=[5, 1], drop_repeats=True, min_length=2)
+    >>> paths[0], paths.total
+    (('A', 'C'), 5)
+    """
+    options = ReaderOptions(
+        format=format,
+        delimiter=delimiter,
+        skip_columns=skip_columns,
+        trailing_count=trailing_count,
+        sequence=sequence,
+        order_by=order_by,
+        entity=entity,
+        path_column=path_column,
+        count_column=count_column,
+        max_gap=max_gap,
+        drop_repeats=drop_repeats,
+        first_only=first_only,
+        min_length=min_length,
+        on_empty=on_empty,
+    )
+    if isinstance(source, Paths) and options == ReaderOptions() and counts is None:
+        return source
+    return collect(_stream(source, options, counts, progress))
+
+
+def stream_paths(
+    source: Any, *, counts: Iterable[int] | None = None, progress: bool | None = None, **options: Any
+) -> PathStream:
+    """Return the paths of `source` as a stream of chunks, for files larger than memory.
+
+    Takes the keywords of :func:`read_paths`. Text and path columns are read piece by piece; an event table
+    has to be gathered by sequence first and keeps its integer codes in memory, not its text.
+    """
+    return _stream(source, ReaderOptions.of(**options), counts, progress)
+
+
+def as_source(
+    source: Any, *, counts: Iterable[int] | None = None, progress: bool | None = None, **options: Any
+) -> Paths | PathStream:
+    """Return `source` as something with ``chunks()`` and, once these are exhausted, ``vocabulary``."""
+    given = ReaderOptions.of(**options)
+    if isinstance(source, (Paths, PathStream)) and given == ReaderOptions() and counts is None:
+        return source
+    return _stream(source, given, counts, progress)
+
+
+def _stream(
+    source: Any, options: ReaderOptions, counts: Iterable[int] | None, show: bool | None
+) -> PathStream:
+    if isinstance(source, PathStream):
+        raise ParameterError("a PathStream was opened with its options; give them to stream_paths instead")
+    if isinstance(source, Paths):
+        _refuse(options, counts, "Paths")
+        return _again(source, options)
+    if _is_table(source):
+        if counts is not None:
+            raise ParameterError("counts belongs to lists; name the table's own column with count_column")
+        return PathStream(_table_chunks(source, options), options, f"the {_kind(source)}")
+    if isinstance(source, (str, os.PathLike)):
+        return _file_stream(source, options, counts, show)
+    if isinstance(source, (dict, set, frozenset, bytes)) or not hasattr(source, "__iter__"):
+        raise InputError(
+            f"cannot read paths from a {_kind(source)}; give a file, a table (pandas, Polars, Arrow) or "
+            "a list of lists"
+        )
+    once = iter(source) is source
+    source, first = _peeked(source) if once else (source, next(iter(source), None))
+    if isinstance(first, os.PathLike) or (isinstance(first, str) and _means_file(first)):
+        return _file_stream(list(source), options, counts, show)
+    return _list_stream(source, options, counts, once)
+
+
+def _peeked(source: Iterator[Any]) -> tuple[Iterator[Any], Any]:
+    for first in source:
+        return chain([first], source), first
+    return source, None
+
+
+def _means_file(name: str) -> bool:
+    path = Path(name).expanduser()
+    return extension_of(path) in EXTENSIONS or path.exists() or "*" in name
+
+
+def _list_stream(
+    source: Iterable[Any], options: ReaderOptions, counts: Iterable[int] | None, once: bool
+) -> PathStream:
+    from honlearn.paths.lists import list_chunks
+
+    _refuse(options, None, "lists")
+    name = f"the {_kind(source)}" if not once else "the iterator"
+    if counts is not None and not hasattr(counts, "__len__"):
+        counts = list(counts)
+    return PathStream(
+        lambda interner, advance: list_chunks(source, counts, options, interner), options, name, once=once
+    )
+
+
+def _file_stream(
+    source: Any, options: ReaderOptions, counts: Iterable[int] | None, show: bool | None
+) -> PathStream:
+    if counts is not None:
+        raise ParameterError("counts belongs to lists; for files use trailing_count or count_column")
+    files = find_files(source)
+    kind = format_of(files, options.format)
+    if kind in TEXT_FORMATS and options.is_table:
+        columns = "path_column" if options.path_column else "sequence and entity"
+        raise ParameterError(
+            f"{files[0]} is read as {kind}, one path a line, and has no columns; leave out {columns}, "
+            f"or pass format= one of {listed(TABLE_FORMATS)}"
+        )
+    total = sum(file.stat().st_size for file in files)
+    opened = (
+        _text_chunks(files, kind, options) if kind in TEXT_FORMATS else _table_chunks(files, options, kind)
+    )
+    return PathStream(opened, options, name_of(files), total, show)
+
+
+def _text_chunks(files: list[Path], kind: str, options: ReaderOptions) -> OpenChunks:
+    from dataclasses import replace
+
+    from honlearn.paths.text import text_chunks
+
+    delimiter = options.delimiter or ("," if kind == "ngram" else " ")
+    settled = replace(options, format=kind, delimiter=delimiter)
+    return lambda interner, advance: text_chunks(files, settled, interner, advance)
+
+
+def _table_chunks(source: Any, options: ReaderOptions, kind: str | None = None) -> OpenChunks:
+    from honlearn.paths.tables import table_chunks
+
+    return table_chunks(source, kind, options)
+
+
+def _again(paths: Paths, options: ReaderOptions) -> PathStream:
+    def chunks(interner: Any, advance: Any) -> Iterator[PathChunk]:
+        interner.intern_names(paths.vocabulary.names)
+        yield from paths.chunks()
+
+    return PathStream(chunks, options, "the paths")
+
+
+def _refuse(options: ReaderOptions, counts: Iterable[int] | None, kind: str) -> None:
+    """Raise for options that only files and tables have."""
+    fits = ("drop_repeats", "first_only", "min_length", "on_empty")
+    plain = ReaderOptions()
+    foreign = [
+        name for name in vars(options) if name not in fits and getattr(options, name) != getattr(plain, name)
+    ]
+    if foreign:
+        raise ParameterError(f"{listed(foreign)}: for files and tables only; {kind} take {listed(fits)}")
+    if counts is not None:
+        raise ParameterError(f"{kind} have their own counts; leave out counts")
+
+
+def _is_table(source: Any) -> bool:
+    module = type(source).__module__.partition(".")[0]
+    if module == "pandas":
+        return type(source).__name__ == "DataFrame"
+    if module == "polars":
+        return type(source).__name__ in ("DataFrame", "LazyFrame")
+    return type(source).__name__ != "ChunkedArray" and hasattr(source, "__arrow_c_stream__")
+
+
+def _kind(source: Any) -> str:
+    module = type(source).__module__.partition(".")[0]
+    name = type(source).__name__
+    return name if module == "builtins" else f"{module} {name}"
