@@ -1,0 +1,170 @@
+"""From an edge list with labels to a network in canonical order: where every reader of edges ends.
+
+In: columns of source label, target label and weight, in any order. Out: a :class:`HigherOrderNetwork`.
+All work is on columns: labels become integers once, and contexts are taken apart on distinct labels only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from honlearn.errors import InputError
+from honlearn.hon.network import HigherOrderNetwork, Weights
+from honlearn.hon.nodes import SEPARATOR
+from honlearn.paths.vocabulary import Vocabulary
+
+Where = Callable[[int], str]
+
+
+def from_edges(
+    source: Iterable[Any],
+    target: Iterable[Any],
+    weight: Iterable[Any] | None = None,
+    *,
+    where: Where | None = None,
+) -> HigherOrderNetwork:
+    """Return the network with these edges; each column may be a list, NumPy, Arrow, pandas or Polars column.
+
+    Labels are ``C|B|A``, newest entity first; `weight` None means 1 each. Weights stay exact integers where
+    all are whole, else float64. `where` turns a row number into the place that an error names.
+
+    >>> from_edges(["A", "C|A"], ["C|A", "D"], [3, 2]).to_pandas().values.tolist()
+    [['A', 'C|A', 3], ['C|A', 'D', 2]]
+    """
+    where = where or (lambda row: f"edge {row}")
+    columns = [_labels(source, "source", where), _labels(target, "target", where)]
+    rows = len(columns[0])
+    if rows != len(columns[1]):
+        raise InputError(f"{rows:,} sources but {len(columns[1]):,} targets; give one of each an edge")
+    values = np.ones(rows, np.int64) if weight is None else _weights(weight, where)
+    if len(values) != rows:
+        raise InputError(f"{rows:,} edges but {len(values):,} weights; give one weight an edge")
+    both = pa.chunked_array([*columns[0].chunks, *columns[1].chunks], pa.large_string()).combine_chunks()
+    encoded = both.dictionary_encode()
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    vocabulary, offsets, grams = _grams(encoded.dictionary, codes, rows, where)
+    node, gram_offsets, flat = _canonical_nodes(offsets, grams, len(vocabulary))
+    ends = node[codes]
+    order = np.lexsort((ends[rows:], ends[:rows]))
+    again = _repeated(ends[:rows], ends[rows:], order)
+    if again is not None:
+        names = [encoded.dictionary[int(codes[i])].as_py() for i in (again, again + rows)]
+        edge = " → ".join(map(repr, names))
+        raise InputError(f"{where(again)}: the edge {edge} is there twice; give each edge once")
+    degree = np.bincount(ends[:rows], minlength=len(gram_offsets) - 1)
+    indptr = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
+    return HigherOrderNetwork(vocabulary, gram_offsets, flat, indptr, ends[rows:][order], values[order])
+
+
+def _labels(column: Iterable[Any], name: str, where: Where) -> pa.ChunkedArray:
+    """Return a column of labels as Arrow strings; a label of another type is taken by its text."""
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        array: Any = column
+    elif hasattr(column, "__arrow_c_stream__"):
+        array = pa.chunked_array(column)
+    else:
+        try:
+            array = pa.array([None if x is None else str(x) for x in column], pa.large_string())
+        except UnicodeEncodeError as error:
+            raise InputError(f"the {name} column: a label is not valid Unicode ({error.reason})") from None
+    array = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+    if array.null_count:
+        row = pc.index(pc.is_null(array), True).as_py()
+        raise InputError(f"{where(row)}: no {name}; give the label of a node")
+    return array.cast(pa.large_string())
+
+
+def _weights(weight: Iterable[Any], where: Where) -> Weights:
+    """Return weights as int64 where all are whole, else float64, or raise for one that is no weight."""
+    array = _numeric(weight)
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"the weight column holds {array.dtype}; weights are numbers above 0")
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InputError(f"{where(int(array.argmax()))}: weight {array.max()} does not fit in 64 bits")
+    good = np.isfinite(array) & (array > 0)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise InputError(f"{where(row)}: weight {array[row]:g}; an edge's weight is a finite number above 0")
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64)
+        whole = array.size == 0 or (array.max() < 2**53 and bool((array == np.floor(array)).all()))
+        return array.astype(np.int64) if whole else array
+    return array.astype(np.int64)
+
+
+def _numeric(weight: Iterable[Any]) -> NDArray[Any]:
+    if isinstance(weight, (pa.Array, pa.ChunkedArray)):
+        # NumPy turns a missing value into NaN, which the caller refuses by row.
+        return np.asarray(
+            weight.to_numpy() if isinstance(weight, pa.ChunkedArray) else weight.to_numpy(False)
+        )
+    return np.asarray(weight if hasattr(weight, "__array__") else list(weight))
+
+
+def _grams(
+    labels: pa.Array, codes: NDArray[np.int32], rows: int, where: Where
+) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int32]]:
+    """Take distinct labels apart: the sorted vocabulary, and each label's gram as offsets and codes."""
+    parts = pc.split_pattern(labels, SEPARATOR)
+    offsets = np.asarray(parts.offsets, np.int64)
+    names = parts.flatten().dictionary_encode()
+    empty = pc.index(pc.equal(pc.binary_length(names.dictionary), 0), True).as_py()
+    entity = names.indices.to_numpy(zero_copy_only=False)
+    if empty >= 0:
+        label = int(np.searchsorted(offsets, np.flatnonzero(entity == empty)[0], "right")) - 1
+        row = int(np.argmax(codes == label)) % rows
+        text = labels[label].as_py()
+        problem = f"the label {text!r} has an empty part" if text else "an empty id"
+        raise InputError(f"{where(row)}: {problem}; every entity needs a name")
+    order = pc.array_sort_indices(names.dictionary.cast(pa.large_binary())).to_numpy()
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return _vocabulary(names.dictionary.take(pa.array(order))), offsets, rank[entity]
+
+
+def _vocabulary(names: pa.Array) -> Vocabulary:
+    """Return Arrow strings as a vocabulary, bytes and offsets as they are."""
+    names = pa.concat_arrays([names.cast(pa.large_string())])
+    _, offsets, data = names.buffers()
+    ends = (
+        np.frombuffer(offsets, np.int64)[names.offset : names.offset + len(names) + 1] if len(names) else [0]
+    )
+    raw = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    return Vocabulary(raw[ends[0] : ends[-1]].copy(), np.asarray(ends - ends[0], np.int64))
+
+
+def _canonical_nodes(
+    offsets: NDArray[np.int64], grams: NDArray[np.int32], entities: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+    """Number the nodes canonically: the node of each label, and the grams (offsets, codes) of all nodes."""
+    lengths = np.diff(offsets)
+    base = grams[offsets[:-1]] if len(lengths) else grams
+    conditional = np.flatnonzero(lengths > 1)
+    longest = int(lengths.max(initial=1))
+    keys = [lengths[conditional], base[conditional]]
+    for depth in range(1, longest):
+        has = lengths[conditional] > depth
+        column = np.full(len(conditional), -1, np.int32)
+        column[has] = grams[offsets[conditional[has]] + depth]
+        keys.insert(0, column)
+    ordered = conditional[np.lexsort(keys)] if len(conditional) else conditional
+    node = base.astype(np.int32)
+    node[ordered] = entities + np.arange(len(ordered), dtype=np.int32)
+    sizes = lengths[ordered]
+    gram_offsets = np.concatenate([np.arange(entities), entities + np.concatenate([[0], np.cumsum(sizes)])])
+    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    flat = grams[np.repeat(offsets[:-1][ordered], sizes) + within]
+    return node, gram_offsets.astype(np.int64), np.concatenate([np.arange(entities, dtype=np.int32), flat])
+
+
+def _repeated(source: NDArray[np.int32], target: NDArray[np.int32], order: NDArray[np.int64]) -> int | None:
+    """Return the first row whose edge an earlier row has, given the rows sorted by edge, or None."""
+    before, after = order[:-1], order[1:]
+    twice = (source[before] == source[after]) & (target[before] == target[after])
+    return int(after[twice].min()) if twice.any() else None

@@ -1,0 +1,11 @@
+"""Networks as files: one reader or writer a module, chosen by the file's extension.
+
+In: a network and a path, or a path. Out: a whole file or none (a writer that fails leaves what was there),
+or a network.
+"""
+
+from __future__ import annotations
+
+from honlearn.hon.formats.registry import FORMATS, Format, load_network, save
+
+__all__ = ["FORMATS", "Format", "load_network", "save"]

@@ -1,0 +1,88 @@
+"""Which extension means which format, and the two functions that look it up.
+
+A format is a module with ``write(network, path)`` and, where it can be read, ``read(path, ...)``; it is
+imported on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from honlearn.errors import InputError, MissingFileError, ParameterError, did_you_mean, listed
+from honlearn.hon.network import HigherOrderNetwork, check_network
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format: its extension, what it is, its module, and whether honlearn reads it back."""
+
+    suffix: str
+    title: str
+    module: str
+    readable: bool
+
+    def load(self) -> Any:
+        """Return the module that reads and writes it."""
+        return importlib.import_module(f"honlearn.hon.formats.{self.module}")
+
+
+FORMATS = {
+    f.suffix: f
+    for f in (
+        Format(".hon", "native, memory-mappable, keeps the statistics of the builder", "native", True),
+        Format(".txt", "the edge list that GrowHON writes: source target weight", "growhon", True),
+        Format(".parquet", "edge table: source, target, weight", "parquet", True),
+        Format(".net", "Infomap states", "infomap", False),
+        Format(".graphml", "GraphML", "graphml", False),
+        Format(".gexf", "GEXF, for Gephi", "gexf", False),
+    )
+}
+
+
+def save(network: HigherOrderNetwork, path: str | os.PathLike[str]) -> None:
+    """Write `network` to `path` in the format that its extension names, whole or not at all."""
+    check_network(network, "save")
+    target = Path(path)
+    module = _format_of(target).load()
+    if target.is_dir():
+        raise InputError(f"{target}: is a folder; name a file")
+    if not target.parent.is_dir():
+        raise MissingFileError(f"{target}: the folder {target.parent} does not exist; make it first")
+    module.write(network, target)
+
+
+def load_network(path: str | os.PathLike[str], *, mmap: bool = False) -> HigherOrderNetwork:
+    """Return the network in `path`: ``.hon``, ``.txt`` (GrowHON's edge list) or ``.parquet``.
+
+    `mmap` leaves the arrays of a ``.hon`` file on disk until they are used.
+    """
+    source = Path(path)
+    form = _format_of(source)
+    if not form.readable:
+        readable = listed(f.suffix for f in FORMATS.values() if f.readable)
+        raise InputError(f"{source}: {form.title} is written only; networks are read from {readable}")
+    if source.is_dir():
+        raise InputError(f"{source}: is a folder; name a file")
+    if not source.exists():
+        near = did_you_mean(source.name, sorted(os.listdir(source.parent))) if source.parent.is_dir() else ""
+        raise MissingFileError(f"{source}: no such file{near}")
+    if mmap and form.suffix != ".hon":
+        raise ParameterError(
+            f"{source}: only .hon files can be memory-mapped; convert it first or leave mmap off"
+        )
+    network = form.load().read(source, mmap=True) if mmap else form.load().read(source)
+    assert isinstance(network, HigherOrderNetwork)
+    return network
+
+
+def _format_of(path: Path) -> Format:
+    form = FORMATS.get(path.suffix.lower())
+    if form is None:
+        got = f"the extension {path.suffix!r}" if path.suffix else "no extension"
+        hint = did_you_mean(path.suffix, FORMATS) if path.suffix else ""
+        raise InputError(f"{path}: {got} names no network format; use one of {listed(FORMATS)}{hint}")
+    return form
