@@ -64,9 +64,9 @@ STATES = {
     "Mississippi": "MS", "Missouri": "MO", "Montana": "MT", "Nebraska": "NE", "Nevada": "NV",
     "New Hampshire": "NH", "New Jersey": "NJ", "New Mexico": "NM", "New York": "NY", "North Carolina": "NC",
     "North Dakota": "ND", "Ohio": "OH", "Oklahoma": "OK", "Oregon": "OR", "Pennsylvania": "PA",
-    "Puerto Rico": "PR", "Rhode Island": "RI", "South Carolina": "SC", "South Dakota": "SD", "Tennessee": "TN",
-    "Texas": "TX", "Utah": "UT", "Vermont": "VT", "Virgin Islands": "VI", "Virginia": "VA", "Washington": "WA",
-    "West Virginia": "WV", "Wisconsin": "WI", "Wyoming": "WY",
+    "Puerto Rico": "PR", "Rhode Island": "RI", "South Carolina": "SC", "South Dakota": "SD",
+    "Tennessee": "TN", "Texas": "TX", "Utah": "UT", "Vermont": "VT", "Virgin Islands": "VI", "Virginia": "VA",
+    "Washington": "WA", "West Virginia": "WV", "Wisconsin": "WI", "Wyoming": "WY",
     # Both airports of the capital stand on Virginian ground, and the survey says so.
     "District of Columbia": "VA",
 }  # fmt: skip
@@ -132,7 +132,9 @@ def itineraries_table(counts: Counter[tuple[str, ...]], codes: list[str]) -> pa.
 
 def main() -> None:
     """Fetch, make, and write or compare."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--honyx", type=Path, help="the honyx source distribution, instead of fetching it")
     parser.add_argument("--airportsdata", type=Path, help="the airportsdata wheel, instead of fetching it")
     parser.add_argument("--output", type=Path, default=FOLDER, help="folder to write to")
@@ -155,7 +157,8 @@ def main() -> None:
     pq.write_table(itineraries, table_file, compression="zstd", compression_level=22)
     airports_file.write_bytes(airports)
     size = table_file.stat().st_size + airports_file.stat().st_size
-    print(f"{options.output}: {len(lines):,} itineraries, {len(counts):,} distinct, {len(codes)} airports, {size:,} B")
+    sizes = f"{len(lines):,} itineraries, {len(counts):,} distinct, {len(codes)} airports, {size:,} bytes"
+    print(f"{options.output}: {sizes}")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ _HOME = {
     "wikispeedia": "wiki",
 }
 
-__all__ = sorted(_HOME)  # noqa: PLE0605
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,7 @@
 """US flights: the bundled data set, 286,810 airline itineraries between 175 airports.
 
 In: the two files in ``us_flights/`` beside this module, written by ``scripts/make_us_flights.py``.
-Out: a :class:`Dataset` whose paths are distinct itineraries with counts and whose classes are federal regions.
+Out: a :class:`Dataset`: distinct itineraries with counts, airports labelled by federal region.
 """
 
 from __future__ import annotations

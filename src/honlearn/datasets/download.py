@@ -1,0 +1,145 @@
+"""Fetching a publisher's archive once: into a cache folder, whole or not at all, with its checksum kept.
+
+In: an address. Out: a local file. Its SHA-256 is checked against the one the caller gives; without one,
+that of the first download is recorded in ``NAME.sha256`` beside the file and checked at every later use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from honlearn.errors import FormatError, HonlearnError
+from honlearn.progress import progress
+
+_BLOCK = 1 << 18
+_PAUSES = (1.0, 3.0)
+
+
+class DownloadError(HonlearnError, OSError):
+    """A file could not be fetched from its publisher."""
+
+    # OSError with one argument prints it as it is; said here because the bases disagree.
+    __str__ = Exception.__str__
+
+
+def cache_folder() -> Path:
+    """Return the folder of downloads: ``HONLEARN_DATA`` if set, else the platform's cache folder."""
+    chosen = os.environ.get("HONLEARN_DATA")
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        return (
+            Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "honlearn" / "Cache"
+        )
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "honlearn"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "honlearn"
+
+
+def fetch(
+    url: str,
+    *,
+    folder: Path | None = None,
+    sha256: str | None = None,
+    timeout: float = 30.0,
+    show: bool | None = None,
+    pauses: tuple[float, ...] = _PAUSES,
+) -> Path:
+    """Return the local copy of `url`, downloading it unless it is there already.
+
+    A file that somebody put there by hand is as good as a download. `timeout` is in seconds and counts
+    silence, not the whole transfer; after each of `pauses` (seconds) a broken transfer is tried again.
+    """
+    folder = cache_folder() if folder is None else folder
+    file = folder / url.rsplit("/", 1)[-1]
+    if not file.is_file():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _download(url, file, sha256, timeout, show, pauses)
+        except (OSError, http.client.HTTPException) as error:
+            if isinstance(error, HonlearnError):
+                raise
+            reason = str(getattr(error, "reason", error)) or type(error).__name__
+            raise DownloadError(
+                f"{url}: not downloaded ({reason}); get it by hand and put it at {file}"
+            ) from error
+    _verify(file, sha256)
+    return file
+
+
+def _download(
+    url: str, file: Path, sha256: str | None, timeout: float, show: bool | None, pauses: tuple[float, ...]
+) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", suffix=".part", dir=file.parent)
+    os.close(handle)
+    part = Path(name)
+    try:
+        for pause in (*pauses, None):
+            try:
+                found = _transfer(url, part, timeout, show)
+                break
+            except (OSError, http.client.HTTPException) as error:
+                final = isinstance(error, urllib.error.HTTPError) and error.code < 500
+                if pause is None or final:
+                    raise
+                time.sleep(pause)
+        if sha256 is not None and found != sha256.lower():
+            raise FormatError(
+                f"{url}: sha256 {found} was downloaded where {sha256} was asked for; nothing was kept"
+            )
+        os.replace(part, file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _transfer(url: str, part: Path, timeout: float, show: bool | None) -> str:
+    """Write the answer to `part` and return its SHA-256."""
+    request = urllib.request.Request(url, headers={"User-Agent": "honlearn"})
+    digest = hashlib.sha256()
+    with urllib.request.urlopen(request, timeout=timeout) as answer, part.open("wb") as out:
+        size = int(answer.headers.get("Content-Length") or 0)
+        with progress(
+            f"downloading {url.rsplit('/', 1)[-1]}", size or None, unit="bytes", show=show
+        ) as advance:
+            while block := answer.read(_BLOCK):
+                digest.update(block)
+                out.write(block)
+                advance(len(block))
+        if size and out.tell() != size:
+            raise http.client.IncompleteRead(b"", size - out.tell())
+    return digest.hexdigest()
+
+
+def file_sha256(file: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _verify(file: Path, sha256: str | None) -> None:
+    """Check the file against the checksum given, else against the one recorded at first use; record it."""
+    record = file.with_name(f"{file.name}.sha256")
+    recorded = record.read_text("ascii").split()[:1] if record.is_file() else []
+    wanted = sha256.lower() if sha256 is not None else next(iter(recorded), None)
+    found = file_sha256(file)
+    if wanted is not None and found != wanted:
+        whose = "was asked for" if sha256 is not None else f"is recorded in {record.name}"
+        raise FormatError(
+            f"{file}: sha256 {found}, but {wanted} {whose}; "
+            f"delete the file (and {record.name}) to fetch it again"
+        )
+    if recorded != [found]:
+        part = record.with_name(f".{record.name}.{os.getpid()}.part")
+        part.write_text(f"{found}  {file.name}\n", "ascii")
+        os.replace(part, record)

@@ -1,0 +1,136 @@
+"""A data set as a folder: ``paths.txt``, ``labels.csv``, optional ``nodes.csv`` and ``about.json``.
+
+In: a folder, or a :class:`Dataset` to write. Out: a :class:`Dataset`, or the folder. One path a line, names
+separated by one space; ``labels.csv`` has the header ``node,label``; ``about.json`` keeps name, description,
+licence and source.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from honlearn.datasets.dataset import Dataset
+from honlearn.datasets.labels import csv_rows, read_labels
+from honlearn.errors import FormatError, InputError, MissingFileError, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from honlearn.paths.paths import Paths
+
+PATHS = ("paths.txt", "paths.txt.gz", "paths.txt.zst")
+FILES = ("paths.txt", "labels.csv", "nodes.csv", "about.json")
+_ABOUT = ("name", "description", "licence", "source")
+
+
+def load_folder(folder: str | os.PathLike[str]) -> Dataset:
+    """Return the data set of a folder with ``paths.txt`` and, where they are there, the other files."""
+    from honlearn.paths import read_paths
+
+    root = Path(folder)
+    if not root.is_dir():
+        raise MissingFileError(f"{root}: no such folder; check the name")
+    file = next((root / name for name in PATHS if (root / name).is_file()), None)
+    if file is None:
+        there = listed(sorted(path.name for path in root.iterdir())) or "nothing"
+        raise MissingFileError(f"{root}: no {PATHS[0]} (nor .gz, .zst) in the folder, which holds {there}")
+    labels = read_labels(root / "labels.csv") if (root / "labels.csv").is_file() else {}
+    nodes = _read_nodes(root / "nodes.csv") if (root / "nodes.csv").is_file() else None
+    about = {"name": root.resolve().name, "source": str(root), **_read_about(root / "about.json")}
+    return Dataset(paths=read_paths(file), labels=labels, nodes=nodes, **about)
+
+
+def save_folder(dataset: Dataset, folder: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
+    """Write the data set in the layout of :func:`load_folder` and return the files.
+
+    Each path is written as often as it was counted. Nothing appears before all is written; files that are
+    there already are replaced only with `force`.
+    """
+    root = Path(folder)
+    if root.exists() and not root.is_dir():
+        raise InputError(f"{root}: is a file, not a folder; choose another name")
+    there = [name for name in (*FILES, *PATHS[1:]) if (root / name).exists()]
+    if there and not force:
+        raise InputError(
+            f"{root}: already has {listed(there)}; choose another folder or pass force=True (--force)"
+        )
+    root.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{root.name}.", dir=root.parent))
+    try:
+        written = _write_files(dataset, scratch)
+        root.mkdir(exist_ok=True)
+        for name in written:
+            os.replace(scratch / name, root / name)
+        # What an earlier data set left would be read as part of this one.
+        for name in set(there) - set(written):
+            (root / name).unlink()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return [root / name for name in written]
+
+
+def _write_files(dataset: Dataset, folder: Path) -> list[str]:
+    _write_paths(dataset.paths, folder / "paths.txt")
+    written = ["paths.txt"]
+    if dataset.labels:
+        with (folder / "labels.csv").open("w", encoding="utf-8", newline="") as out:
+            writer = csv.writer(out, lineterminator="\n")
+            writer.writerow(("node", "label"))
+            writer.writerows(sorted(dataset.labels.items()))
+        written.append("labels.csv")
+    if dataset.nodes is not None:
+        dataset.nodes.to_csv(folder / "nodes.csv", index=False, lineterminator="\n")
+        written.append("nodes.csv")
+    about = {name: getattr(dataset, name) for name in _ABOUT}
+    (folder / "about.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    return [*written, "about.json"]
+
+
+def _write_paths(paths: Paths, file: Path) -> None:
+    bad = next((name for name in paths.vocabulary.names if name.split() != [name]), None)
+    if bad is not None:
+        raise InputError(f"the name {bad!r} has white space, which separates names in paths.txt; rename it")
+    counts = [1] * len(paths) if paths.counts is None else paths.counts.tolist()
+    with file.open("w", encoding="utf-8", newline="\n") as out:
+        for path, count in zip(paths, counts, strict=True):
+            out.write((" ".join(path) + "\n") * count)
+
+
+def _read_nodes(file: Path) -> pd.DataFrame:
+    """Return the table with the first column as ``node``, text; columns of numbers become numbers."""
+    import pandas as pd
+
+    rows = csv_rows(file)
+    header = next(rows, (0, []))[1]
+    body = []
+    for line, row in rows:
+        if len(row) != len(header):
+            raise FormatError(
+                f"{file}:{line}: {len(row)} columns where the header has {len(header)}; mend the line"
+            )
+        body.append(row)
+    if not header:
+        raise FormatError(f"{file}: empty; it needs a header whose first column is the node")
+    table = pd.DataFrame(body, columns=["node", *header[1:]], dtype=str)
+    for column in table.columns[1:]:
+        # An empty cell is missing in a column of numbers and empty text in any other.
+        numbers = pd.to_numeric(table[column].where(table[column] != ""), errors="coerce")
+        if numbers.notna().any() and numbers.notna().equals(table[column] != ""):
+            table[column] = numbers
+    return table
+
+
+def _read_about(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        return {}
+    try:
+        about = json.loads(file.read_text("utf-8"))
+        return {name: str(about[name]) for name in _ABOUT if name in about}
+    except (ValueError, TypeError) as error:
+        raise FormatError(f"{file}: not a JSON object ({error}); mend or delete it") from None
