@@ -132,11 +132,14 @@ def _vocabulary(names: pa.Array) -> Vocabulary:
     """Return Arrow strings as a vocabulary, bytes and offsets as they are."""
     names = pa.concat_arrays([names.cast(pa.large_string())])
     _, offsets, data = names.buffers()
+    start = names.offset
     ends = (
-        np.frombuffer(offsets, np.int64)[names.offset : names.offset + len(names) + 1] if len(names) else [0]
+        np.frombuffer(offsets, np.int64)[start : start + len(names) + 1]
+        if len(names)
+        else np.zeros(1, np.int64)
     )
     raw = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
-    return Vocabulary(raw[ends[0] : ends[-1]].copy(), np.asarray(ends - ends[0], np.int64))
+    return Vocabulary(raw[ends[0] : ends[-1]].copy(), ends - ends[0])
 
 
 def _canonical_nodes(

@@ -31,8 +31,9 @@ def label_array(network: HigherOrderNetwork) -> pyarrow.Array:
     vocabulary = network.vocabulary
     buffers = [None, pa.py_buffer(np.ascontiguousarray(vocabulary.offsets)), pa.py_buffer(vocabulary.data)]
     names = pa.Array.from_buffers(pa.large_string(), len(vocabulary), buffers)
-    parts = pa.LargeListArray.from_arrays(pa.array(network.gram_offsets), names.take(pa.array(network.grams)))
-    return pc.binary_join(parts, SEPARATOR)
+    offsets = pa.array(network.gram_offsets)
+    parts = pa.LargeListArray.from_arrays(offsets, names.take(pa.array(network.grams)))
+    return pc.binary_join(parts, pa.scalar(SEPARATOR, pa.large_string()))
 
 
 def to_arrow(network: HigherOrderNetwork) -> pyarrow.Table:

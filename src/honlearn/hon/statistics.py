@@ -7,6 +7,7 @@ the network carries and that the native file keeps; a network read from an edge 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class ContextStatistics:
             "by_extension": np.bool_,
         }
         for name, kind in kinds.items():
-            array = np.ascontiguousarray(getattr(self, name), kind)
+            array: NDArray[Any] = np.ascontiguousarray(getattr(self, name), kind)
             if array.shape != (len(self.frequency),):
                 raise InputError(
                     f"statistics: {name} has shape {array.shape}; give one value for each of the "

@@ -1,0 +1,29 @@
+"""``honlearn convert NET OUT``: a network in another format, by extension."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def convert(
+    network: Annotated[
+        Path,
+        typer.Argument(metavar="NET", help="Network to read: .hon, .txt (GrowHON's edge list) or .parquet."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="File to write: .hon, .txt, .parquet, .net (Infomap states), .graphml or .gexf.",
+        ),
+    ],
+) -> None:
+    """Write a network in another format; the extensions say which."""
+    from honlearn.hon.formats import load_network, save
+
+    hon = load_network(network)
+    save(hon, out)
+    typer.echo(f"{out}: {hon.n_nodes:,} nodes, {hon.n_edges:,} edges", err=True)

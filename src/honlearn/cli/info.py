@@ -1,0 +1,163 @@
+"""``honlearn info NET [LABELS]``: sizes, families, homophily and the strongest dependencies of a network.
+
+In: a network file and perhaps a CSV of classes. Out: tables on standard output, or the same as JSON.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from honlearn.hon.network import HigherOrderNetwork
+
+
+def info(
+    network: Annotated[
+        Path, typer.Argument(metavar="NET", help="Network: .hon, .txt (GrowHON's edge list) or .parquet.")
+    ],
+    labels: Annotated[
+        Path | None,
+        typer.Argument(metavar="[LABELS]", help="CSV: first column the node, column 'label' its class."),
+    ] = None,
+    label_column: Annotated[str | None, typer.Option(help="Column of the classes, if not 'label'.")] = None,
+    top: Annotated[int, typer.Option(min=0, help="How many of the strongest dependencies to show.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Show the sizes, families, homophily and strongest dependencies of a network."""
+    from honlearn.hon.formats import load_network
+    from honlearn.labels import read_labels
+
+    known = None if labels is None else read_labels(labels, label_column)
+    facts = describe(load_network(network), known, top)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
+        return
+    from rich.console import Console
+
+    console = Console()
+    for table in _tables(facts):
+        console.print(table)
+
+
+def describe(hon: HigherOrderNetwork, labels: tuple[list[str], list[str]] | None, top: int) -> dict[str, Any]:
+    """Return what the command prints, as plain values; None where something is not known."""
+    import numpy as np
+
+    row = hon.summary(labels).iloc[0]
+    nodes = np.bincount(hon.order, minlength=2)[1:]
+    edges = np.bincount(hon.order[hon.sources], minlength=len(nodes) + 1)[1:]
+    sizes, families = np.unique(np.diff(hon.family_indptr), return_counts=True)
+    grown = hon.parameters
+    facts: dict[str, Any] = {
+        "sizes": {
+            "order": int(row["k"]),
+            "entities": hon.n_entities,
+            "first_order_edges": int(row["|E1|"]),
+            "nodes": hon.n_nodes,
+            "edges": hon.n_edges,
+            "weight": hon.weights.sum().item(),
+        },
+        "parameters": None
+        if grown is None
+        else {"order": grown.order, "tau": grown.tau, "min_support": grown.min_support},
+        "orders": [
+            {"order": i + 1, "nodes": int(n), "out_edges": int(e)}
+            for i, (n, e) in enumerate(zip(nodes, edges, strict=True))
+        ],
+        "families": [{"size": int(s), "families": int(n)} for s, n in zip(sizes, families, strict=True)],
+        "dependencies": _records(hon, top),
+    }
+    if labels is not None:
+        facts["labels"] = {
+            "labelled": sum(name in hon.vocabulary for name in labels[0]),
+            "classes": int(row["classes"]),
+            "homophily_first_order": _plain(row["H(G1)"]),
+            "homophily": _plain(row["H(Gk)"]),
+        }
+    return facts
+
+
+def _records(hon: HigherOrderNetwork, top: int) -> list[dict[str, Any]]:
+    records = hon.dependencies(top).to_dict("records")
+    for record in records:
+        record["shifts"] = [shift._asdict() for shift in record["shifts"]]
+    return [{str(key): _plain(value) for key, value in record.items()} for record in records]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON can hold: None for what is missing or not finite."""
+    import math
+
+    if isinstance(value, (str, list)) or value is None:
+        return value
+    number = value.item() if hasattr(value, "item") else value
+    return number if isinstance(number, (int, float)) and math.isfinite(number) else None
+
+
+def _tables(facts: dict[str, Any]) -> list[Table]:
+    """Return the tables, in the order in which they are printed."""
+    sizes = [(name.replace("_", " "), f"{value:,}") for name, value in facts["sizes"].items()]
+    for name, value in (facts["parameters"] or {}).items():
+        if name != "order":
+            sizes.append((name.replace("_", " "), f"{value:g}"))
+    for name, value in facts.get("labels", {}).items():
+        text = "–" if value is None else f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
+        sizes.append((name.replace("_", " "), text))
+    tables = [
+        _table("Network", ["", ""], sizes),
+        _table(
+            "Nodes by order", ["order", "nodes", "out-edges"], [list(row.values()) for row in facts["orders"]]
+        ),
+        _table("Family sizes", ["nodes", "families"], _condensed(facts["families"])),
+    ]
+    if facts["dependencies"]:
+        header = ["context", "frequency", "divergence", "threshold", "next step: without → with the context"]
+        rows = [[_cell(r), *_evidence(r), _changes(r)] for r in facts["dependencies"]]
+        tables.append(_table("Strongest dependencies", header, rows))
+    return tables
+
+
+def _condensed(families: list[dict[str, int]], most: int = 8) -> list[list[object]]:
+    """Return sizes 1 to 3 alone and larger ones in ranges that double, so that the table stays short."""
+    counts: dict[tuple[int, int], int] = {}
+    for row in families:
+        size = row["size"]
+        low = size if size < 4 else 1 << (size.bit_length() - 1)
+        high = size if size < 4 else 2 * low - 1
+        counts[low, high] = counts.get((low, high), 0) + row["families"]
+    return [[f"{a}" if a == b else f"{a}–{b}", number] for (a, b), number in counts.items()]
+
+
+def _cell(record: dict[str, Any]) -> str:
+    return str(record["node"])
+
+
+def _evidence(record: dict[str, Any]) -> list[str]:
+    frequency = record["frequency"] if record["frequency"] is not None else record["weight"]
+    values = [record["divergence"], record["threshold"]]
+    return [f"{frequency:,}", *("–" if value is None else f"{value:.3f}" for value in values)]
+
+
+def _changes(record: dict[str, Any]) -> str:
+    return "; ".join(f"{s['target']} {s['without']:.2f} → {s['probability']:.2f}" for s in record["shifts"])
+
+
+def _table(title: str, header: list[str], rows: Any) -> Table:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, show_header=any(header))
+    for number, name in enumerate(header):
+        last = number == len(header) - 1 and len(header) > 3
+        table.add_column(name, justify="left" if number == 0 or last else "right")
+    for row in rows:
+        table.add_row(*(escape(cell) if isinstance(cell, str) else f"{cell:,}" for cell in row))
+    return table

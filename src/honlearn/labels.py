@@ -1,0 +1,79 @@
+"""Classes of entities from a CSV file: the LABELS argument of info, train and evaluate.
+
+In: a CSV whose first column is the node and whose column ``label`` (any case) is the class. Out: nodes and
+classes, as two lists. A row without a class is an entity that nobody labelled and is left out.
+"""
+
+from __future__ import annotations
+
+import csv
+from os import PathLike
+from pathlib import Path
+
+from honlearn.errors import FormatError, InputError, MissingFileError, did_you_mean, listed
+
+
+def read_labels(path: str | PathLike[str], label_column: str | None = None) -> tuple[list[str], list[str]]:
+    """Return the labelled nodes and their classes, in the order of the file.
+
+    `label_column` names the column of the classes; None means the one called ``label``, in any case.
+    """
+    source = Path(path)
+    if source.is_dir():
+        raise InputError(f"{source}: is a folder; name a CSV file")
+    if not source.exists():
+        near = did_you_mean(source.name, (p.name for p in source.parent.glob("*"))) if source.name else ""
+        raise MissingFileError(f"{source}: no such file{near}")
+    known: dict[str, str] = {}
+    with open(source, encoding="utf-8-sig", newline="") as file:
+        rows = csv.reader(file, delimiter="\t" if source.suffix.lower() == ".tsv" else ",", strict=True)
+        try:
+            header = next(rows, None)
+            if not header:
+                raise FormatError(f"{source}: empty; expected a header such as: node,label")
+            column = _label_column(source, header, label_column)
+            for row in rows:
+                if row:
+                    _take(known, row, column, len(header), f"{source}:{rows.line_num}")
+        except UnicodeDecodeError:
+            raise FormatError(f"{source}:{rows.line_num + 1}: not UTF-8; save the file as UTF-8") from None
+        except csv.Error as error:
+            raise FormatError(f"{source}:{rows.line_num}: not CSV: {error}") from None
+    if not known:
+        raise FormatError(f"{source}: no node has a label; give at least one row with a node and a class")
+    return list(known), list(known.values())
+
+
+def _label_column(path: Path, header: list[str], wanted: str | None) -> int:
+    """Return the position of the column of classes; the first column is the node and never it."""
+    names = header[1:]
+    if wanted is not None and wanted in names:
+        return 1 + names.index(wanted)
+    if wanted is None:
+        found = [i for i, name in enumerate(names, 1) if name.strip().casefold() == "label"]
+        exact = [i for i in found if header[i] == "label"]
+        if len(exact or found) == 1:
+            return (exact or found)[0]
+        if found:
+            raise FormatError(
+                f"{path}: {len(found)} columns are called label; name one with --label-column or label_column"
+            )
+    name = wanted or "label"
+    raise FormatError(
+        f"{path}: no column {name!r} after the first, which is the node; there are "
+        f"{listed(map(repr, header))}{did_you_mean(name, names)}; set --label-column or label_column"
+    )
+
+
+def _take(known: dict[str, str], row: list[str], column: int, width: int, place: str) -> None:
+    if len(row) != width:
+        raise FormatError(f"{place}: {len(row)} fields, but the header has {width}")
+    node, label = row[0], row[column]
+    if not node:
+        raise FormatError(f"{place}: empty node; give the id of an entity or remove the row")
+    if not label.strip():
+        return
+    if known.setdefault(node, label) != label:
+        raise FormatError(
+            f"{place}: node {node!r} is {label!r} here and {known[node]!r} above; give it one class"
+        )
