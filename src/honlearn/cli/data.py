@@ -139,7 +139,7 @@ def _print_table(entries: tuple[Entry, ...]) -> None:
     for column in ("paths", "nodes", "classes"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("offline", no_wrap=True)
-    table.add_column("what, licence, origin")
+    table.add_column("what, licence, origin", overflow="fold")
     for entry in entries:
         sizes = ("" if size is None else f"{size:,}" for size in (entry.paths, entry.nodes, entry.classes))
         about = f"{entry.what}\nlicence: {entry.licence}\nfrom: {entry.source}\nneeds: {entry.needs}"

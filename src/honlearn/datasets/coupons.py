@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -214,7 +215,7 @@ def _tables(source: Path, by: str) -> Iterator[tuple[str, pa.Table, dict[str, st
             with _opened(source, member) as stream:
                 table = _parse(stream, columns)
             yield label, table, columns
-        except (pa.ArrowInvalid, zipfile.BadZipFile, EOFError, OSError) as error:
+        except (pa.ArrowInvalid, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
             if isinstance(error, MissingFileError):
                 raise
             reason = " ".join(str(error).split())

@@ -51,7 +51,7 @@ def fetch(
     sha256: str | None = None,
     timeout: float = 30.0,
     show: bool | None = None,
-    pauses: tuple[float, ...] = _PAUSES,
+    pauses: tuple[float, ...] | None = None,
 ) -> Path:
     """Return the local copy of `url`, downloading it unless it is there already.
 
@@ -63,7 +63,7 @@ def fetch(
     if not file.is_file():
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            _download(url, file, sha256, timeout, show, pauses)
+            _download(url, file, sha256, timeout, show, _PAUSES if pauses is None else pauses)
         except (OSError, http.client.HTTPException) as error:
             if isinstance(error, HonlearnError):
                 raise

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import tarfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -146,7 +147,7 @@ class _Lines:
                 member = archive.extractfile(members[name])
                 assert member is not None  # a regular file has a stream
                 yield from self._decoded(name, member)
-        except (tarfile.TarError, EOFError, OSError) as error:
+        except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
             if isinstance(error, MissingFileError):
                 raise
             raise FormatError(
