@@ -18,6 +18,7 @@ from honlearn.paths.paths import PathChunk, Paths
 from honlearn.paths.vocabulary import Vocabulary
 from honlearn.progress import Advance, progress
 
+_TOKENS_AT_ONCE = 1 << 20
 OpenChunks = Callable[[Interner, Advance], Iterator[PathChunk]]
 
 
@@ -115,7 +116,8 @@ def occurring(
 ) -> Paths:
     """Return paths whose vocabulary is only the entities that occur, in their old order."""
     used = np.zeros(len(vocabulary), np.bool_)
-    used[codes] = True
+    for start in range(0, len(codes), _TOKENS_AT_ONCE):
+        used[codes[start : start + _TOKENS_AT_ONCE]] = True
     if not used.all():
         renumbered = (np.cumsum(used) - 1).astype(np.int32)
         codes, vocabulary = renumbered[codes], vocabulary.take(np.flatnonzero(used))

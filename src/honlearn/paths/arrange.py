@@ -1,0 +1,106 @@
+"""Events → paths: the compiled steps that group rows by sequence, order each, and cut at gaps.
+
+In: per event the number of its sequence, its entity code and its place in the order. Out: codes and offsets
+of paths, by first appearance of their sequence. Linear but for sequences that arrive out of order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.jit import njit
+
+_SHORT = 48
+
+
+@njit
+def count_rows(sequences: NDArray[np.int32], counts: NDArray[np.int64], last: int) -> int:
+    """Add each row of sequence s to ``counts[s + 2]``; return the last s, or −1 once rows are not grouped.
+
+    Summed up, ``counts[s + 1]`` is where s starts; the scatter moves it to where s ends, which is its offset.
+    """
+    for i in range(len(sequences)):
+        counts[sequences[i] + 2] += 1
+        if last >= 0:
+            last = sequences[i] if sequences[i] >= last else -1
+    return last
+
+
+@njit
+def scatter(
+    sequences: NDArray[np.int32], values: NDArray[Any], cursor: NDArray[np.int64], out: NDArray[Any]
+) -> None:
+    """Put each value at the next free place of its sequence; `cursor` moves on."""
+    for i in range(len(sequences)):
+        place = cursor[sequences[i] + 1]
+        out[place] = values[i]
+        cursor[sequences[i] + 1] = place + 1
+
+
+@njit
+def scatter_both(
+    sequences: NDArray[np.int32],
+    codes: NDArray[np.int32],
+    orders: NDArray[Any],
+    cursor: NDArray[np.int64],
+    out_codes: NDArray[np.int32],
+    out_orders: NDArray[Any],
+) -> None:
+    """Put each code and its order at the next free place of its sequence; `cursor` moves on."""
+    for i in range(len(sequences)):
+        place = cursor[sequences[i] + 1]
+        out_codes[place] = codes[i]
+        out_orders[place] = orders[i]
+        cursor[sequences[i] + 1] = place + 1
+
+
+@njit
+def sort_each(codes: NDArray[np.int32], orders: NDArray[Any], offsets: NDArray[np.int64]) -> None:
+    """Sort the rows of each sequence by order, in place and stably, where they are not ascending already."""
+    for s in range(len(offsets) - 1):
+        start, stop = offsets[s], offsets[s + 1]
+        ascending = True
+        for i in range(start + 1, stop):
+            if orders[i] < orders[i - 1]:
+                ascending = False
+                break
+        if ascending:
+            continue
+        if stop - start > _SHORT:
+            rank = np.argsort(orders[start:stop], kind="mergesort")
+            codes[start:stop] = codes[start:stop][rank]
+            orders[start:stop] = orders[start:stop][rank]
+            continue
+        for i in range(start + 1, stop):
+            order, code = orders[i], codes[i]
+            j = i - 1
+            while j >= start and orders[j] > order:
+                orders[j + 1] = orders[j]
+                codes[j + 1] = codes[j]
+                j -= 1
+            orders[j + 1] = order
+            codes[j + 1] = code
+
+
+@njit
+def cut_at_gaps(orders: NDArray[Any], offsets: NDArray[np.int64], gap: float) -> NDArray[np.int64]:
+    """Return offsets with a cut before every row that is more than `gap` after the row before it."""
+    cuts = 0
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s] + 1, offsets[s + 1]):
+            if orders[i] - orders[i - 1] > gap:
+                cuts += 1
+    out = np.empty(len(offsets) + cuts, np.int64)
+    out[0] = 0
+    n = 1
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s] + 1, offsets[s + 1]):
+            if orders[i] - orders[i - 1] > gap:
+                out[n] = i
+                n += 1
+        out[n] = offsets[s + 1]
+        n += 1
+    return out

@@ -1,0 +1,152 @@
+"""CSV and TSV tables: a :class:`Part` that streams a delimited file through Arrow's parser.
+
+In: a file with a header row, plain or compressed. Out: record batches whose columns are bytes, so that the
+id ``007`` stays ``007`` and ``NA`` stays a name, except those for which a type was asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import csv
+
+from honlearn.errors import FormatError, InputError, ParameterError
+from honlearn.paths.files import compression_of
+from honlearn.paths.parts import FilePart
+from honlearn.progress import Advance
+
+_BLOCK = 1 << 20
+
+
+class ConversionError(InputError):
+    """A field of a typed column cannot be read as that type."""
+
+
+class DelimitedPart(FilePart):
+    """A CSV or TSV file."""
+
+    def __init__(self, file: Path, separator: str) -> None:
+        super().__init__(file)
+        if len(separator.encode()) != 1:
+            raise ParameterError(
+                f"{file}: the columns of a table are separated by one byte; got {separator!r}"
+            )
+        self.separator = separator
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns, from the header."""
+        return list(self._opening().names)
+
+    def _opening(self) -> Any:
+        """Return the schema that Arrow infers from the file's first block."""
+        try:
+            with self._stream() as stream:
+                return self._open(stream, csv.ConvertOptions()).schema
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{self.name}:1: the header is not UTF-8 text; convert the file to UTF-8"
+            ) from error
+        except (pa.ArrowException, OSError) as error:
+            raise self._worded(error) from error
+
+    def number_types(self, column: str) -> list[Any]:
+        """Return the types to try for the column, the tightest first; later rows may need a wider one."""
+        kind = self._opening().field(column).type
+        if pa.types.is_integer(kind):
+            return [pa.int64(), pa.float64()]
+        if pa.types.is_timestamp(kind):
+            return [pa.timestamp("us", kind.tz), pa.timestamp("ns", kind.tz)]
+        if pa.types.is_date(kind):
+            return [kind, pa.timestamp("us"), pa.timestamp("ns")]
+        if pa.types.is_floating(kind) or pa.types.is_null(kind):
+            return [pa.float64()]
+        if pa.types.is_time(kind):
+            return [pa.time64("us")]
+        raise InputError(
+            f"{self.name}: column {column!r} holds text; an order is a number or a time such as "
+            "2024-05-31 or 2024-05-31T16:20:00"
+        )
+
+    def batches(
+        self, wanted: Sequence[str], types: dict[str, Any], advance: Advance
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the columns `wanted` as bytes or as `types` says."""
+        options = csv.ConvertOptions(
+            include_columns=list(wanted),
+            column_types={name: types.get(name) or pa.binary() for name in wanted},
+            check_utf8=False,
+            strings_can_be_null=False,
+        )
+        try:
+            with self._stream() as stream:
+                done = 0
+                for batch in self._open(stream, options):
+                    yield batch
+                    here = self._raw.tell()
+                    advance(here - done)
+                    done = here
+        except (pa.ArrowException, OSError) as error:
+            raise self._worded(error) from error
+
+    def _stream(self) -> Any:
+        compression = compression_of(self.file)
+        self._raw = pa.OSFile(self.name)
+        return pa.CompressedInputStream(self._raw, compression) if compression else self._raw
+
+    def _open(self, stream: Any, options: csv.ConvertOptions) -> csv.CSVStreamingReader:
+        # One thread: Arrow then numbers the rows in its complaints, and total work is no more.
+        return csv.open_csv(
+            stream,
+            csv.ReadOptions(use_threads=False, block_size=_BLOCK),
+            csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
+            options,
+        )
+
+    def where(self, row: int) -> str:
+        """Return ``file:line`` of a row; the file is read again to count blank and continued lines."""
+        return f"{self.name}:{self._line(row + 1)}"
+
+    def _line(self, row: int) -> int:
+        """Return the number of the line where row `row` starts; the header is row 0."""
+        seen, inside, line = -1, False, 0
+        try:
+            with self._stream() as stream:
+                for line, text in enumerate(_lines(stream), 1):
+                    seen += bool(text.strip(b"\r\n")) and not inside
+                    if seen == row:
+                        return line
+                    inside ^= text.count(b'"') % 2 == 1
+        except OSError:
+            pass  # a damaged file: the last line that could be read
+        return line
+
+    def _worded(self, error: Exception) -> InputError:
+        text = str(error).splitlines()[0]
+        row = re.search(r"Row #(\d+): ", text)
+        where = self.name if row is None else f"{self.name}:{self._line(int(row[1]) - 1)}"
+        ragged = re.search(r"Expected (\d+) columns, got (\d+)", text)
+        if ragged:
+            return FormatError(
+                f"{where}: {ragged[2]} fields where the header has {ragged[1]}; mend the row, or quote "
+                f"fields that hold {self.separator!r}"
+            )
+        value = re.search(r"CSV conversion error to ([\w\[\], =]+): .*?('.*')", text)
+        if value:
+            return ConversionError(f"{where}: {value[2]} is not of type {value[1]}")
+        if "Empty CSV file" in text:
+            return FormatError(f"{self.name}: the file is empty; a table needs a header and rows")
+        return self.damaged(error)
+
+
+def _lines(stream: Any) -> Iterator[bytes]:
+    rest = b""
+    while block := stream.read(_BLOCK):
+        *whole, rest = (rest + block).split(b"\n")
+        yield from whole
+    if rest:
+        yield rest

@@ -1,0 +1,214 @@
+"""Event tables (sequence, order, entity; one event a row) → paths.
+
+In: the parts of a table. Rows may be in any order and sequences interleaved. Out: chunks of paths, by first
+appearance of their sequence. Only integers stay in memory: 8 bytes a row, and 4 or 8 more for the order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from honlearn.errors import InputError, ParameterError
+from honlearn.paths.arrange import count_rows, cut_at_gaps, scatter, scatter_both, sort_each
+from honlearn.paths.columns import entity_codes, missing, order_unit, order_values, plain
+from honlearn.paths.delimited import ConversionError
+from honlearn.paths.interner import BadName, Interner
+from honlearn.paths.options import Gap, ReaderOptions
+from honlearn.paths.parts import Part
+from honlearn.paths.paths import PathChunk
+from honlearn.paths.sequences import SequenceNumbers
+from honlearn.progress import Advance
+
+_TOKENS_A_CHUNK = 1 << 20
+
+
+def event_chunks(
+    parts: Sequence[Part], options: ReaderOptions, interner: Interner, advance: Advance
+) -> Iterator[PathChunk]:
+    """Yield the paths of an event table; the parts are read as one table."""
+    events = _gathered(parts, options, interner, advance)
+    codes, orders, offsets = events.arranged()
+    if options.gap is not None:
+        assert orders is not None
+        offsets = cut_at_gaps(orders, offsets, events.gap_in_units(options.gap))
+    del orders
+    start, paths = 0, len(offsets) - 1
+    while start < paths:
+        stop = int(np.searchsorted(offsets, offsets[start] + _TOKENS_A_CHUNK, "right")) - 1
+        stop = min(max(stop, start + 1), paths)
+        a, b = offsets[start], offsets[stop]
+        yield PathChunk(codes[a:b], offsets[start : stop + 1] - a, None)
+        start = stop
+
+
+def _gathered(parts: Sequence[Part], options: ReaderOptions, interner: Interner, advance: Advance) -> Events:
+    """Return all events; where a CSV's order needs a wider type than it seemed, read again with that."""
+    tries = [None] if options.order_by is None else parts[0].number_types(options.order_by)
+    for last, kind in [(kind is tries[-1], kind) for kind in tries]:
+        events = Events(options, interner)
+        try:
+            for part in parts:
+                events.read(part, kind, advance)
+            return events
+        except ConversionError as error:
+            if last:
+                raise InputError(
+                    f"{error}; column {options.order_by!r} must hold numbers or times"
+                ) from error
+    raise AssertionError("unreachable: the last try returns or raises")
+
+
+class Events:
+    """The rows of an event table as integers, batch by batch as they were read."""
+
+    def __init__(self, options: ReaderOptions, interner: Interner) -> None:
+        self.options = options
+        self.interner = interner
+        self.numbers = SequenceNumbers()
+        self.order_type: Any = None
+        self.sequences: list[NDArray[np.int32]] = []
+        self.codes: list[NDArray[np.int32]] = []
+        self.orders: list[NDArray[Any]] = []
+
+    def read(self, part: Part, order_type: Any, advance: Advance) -> None:
+        """Take in all rows of a part."""
+        options = self.options
+        wanted = [name for name in (options.sequence, options.entity, options.order_by) if name is not None]
+        types = {} if options.order_by is None else {options.order_by: order_type}
+        first = 0
+        for batch in part.batches(list(dict.fromkeys(wanted)), types, advance):
+            columns = [plain(batch.column(name)) for name in wanted]
+            self._take(part, wanted, columns, first)
+            first += batch.num_rows
+
+    def _take(self, part: Part, names: list[str], columns: list[Any], first: int) -> None:
+        rows = self._present(part, names, columns, first)
+        if rows is not None:
+            columns = [column.take(pa.array(rows)) for column in columns]
+
+        def where(position: int) -> str:
+            return part.where(first + int(position if rows is None else rows[position]))
+
+        try:
+            codes = entity_codes(columns[1], self.interner)
+        except BadName as error:
+            raise InputError(f"{where(error.position)}: {error.reason} (column {names[1]!r})") from error
+        except InputError as error:
+            raise InputError(f"{part.name}: column {names[1]!r}: {error}") from error
+        try:
+            self.sequences.append(self.numbers.number(columns[0]))
+        except InputError as error:
+            raise InputError(f"{part.name}: column {names[0]!r}: {error}") from error
+        self.codes.append(codes)
+        if len(columns) == 3:
+            self.orders.append(order_values(self._one_unit(part, columns[2])))
+
+    def _present(
+        self, part: Part, names: list[str], columns: list[Any], first: int
+    ) -> NDArray[np.int64] | None:
+        """Return the rows that have all values, None for all; raise at the first gap unless told to skip."""
+        absent = None
+        for role, name, column in zip(("sequence", "entity", "order"), names, columns, strict=False):
+            gone = missing(column)
+            if gone is None:
+                continue
+            if self.options.on_empty == "error":
+                what = "empty entity id" if role == "entity" else f"empty {role}"
+                raise InputError(
+                    f"{part.where(first + int(np.argmax(gone)))}: {what} (column {name!r}); "
+                    'remove the row or pass on_empty="skip"'
+                )
+            absent = gone if absent is None else absent | gone
+        return None if absent is None else np.flatnonzero(~absent)
+
+    def _one_unit(self, part: Part, column: Any) -> Any:
+        unit = order_unit(column.type)
+        name = self.options.order_by
+        if unit is None:
+            raise InputError(
+                f"{part.name}: column {name!r} is of type {column.type}; an order is a number or a time, so "
+                "convert it, as with pandas.to_datetime or pandas.to_numeric"
+            )
+        if self.order_type is None:
+            self.order_type = column.type
+            self.gap_in_units(self.options.gap or Gap(0.0 if unit == 0 else None, 0))
+        if bool(unit) != bool(order_unit(self.order_type)):
+            raise InputError(
+                f"{part.name}: column {name!r} is {column.type} here and {self.order_type} before"
+            )
+        if unit and column.type != self.order_type:
+            try:
+                return column.cast(self.order_type)
+            except pa.ArrowInvalid as error:
+                raise InputError(
+                    f"{part.name}: column {name!r} is {column.type} here and "
+                    f"{self.order_type} before; {error}"
+                ) from error
+        return column
+
+    def gap_in_units(self, gap: Gap) -> float:
+        """Return the maximum gap in the unit of the order column, or raise when the two do not fit."""
+        unit, name = order_unit(self.order_type) if self.order_type is not None else 0, self.options.order_by
+        if unit and gap.nanoseconds is None:
+            raise ParameterError(
+                f"column {name!r} holds times, so max_gap needs a unit, such as '30min', '6h' or '2d'. "
+                f"Got {self.options.max_gap!r} instead."
+            )
+        if not unit and gap.number is None and self.order_type is not None:
+            raise ParameterError(
+                f"column {name!r} holds numbers, so max_gap must be a number. "
+                f"Got {self.options.max_gap!r} instead."
+            )
+        if unit:
+            return float(math.floor((gap.nanoseconds or 0) / unit))
+        return float(gap.number or 0)
+
+    def arranged(self) -> tuple[NDArray[np.int32], NDArray[Any] | None, NDArray[np.int64]]:
+        """Return codes and orders grouped by sequence and sorted within, and the offsets of sequences."""
+        offsets, last = np.zeros(len(self.numbers) + 2, np.int64), 0
+        self.numbers = SequenceNumbers()  # the table of ids is large and has done its work
+        for sequences in self.sequences:
+            last = count_rows(sequences, offsets, last)
+        np.cumsum(offsets, out=offsets)
+        codes = np.empty(int(offsets[-1]), np.int32)
+        kind = np.result_type(*{array.dtype for array in self.orders}) if self.orders else None
+        orders = None if kind is None else np.empty(len(codes), kind)
+        if last >= 0:
+            self._join(codes, orders)
+            offsets = offsets[1:]
+        else:
+            self._scatter(codes, orders, offsets)
+            offsets = offsets[:-1]
+        if orders is not None:
+            sort_each(codes, orders, offsets)
+        return codes, orders, offsets
+
+    def _join(self, codes: NDArray[np.int32], orders: NDArray[Any] | None) -> None:
+        """Copy rows that stand grouped by sequence already, from the back, so that each batch is freed."""
+        self.sequences.clear()
+        for batches, out in ((self.codes, codes), (self.orders, orders)):
+            stop = len(codes)
+            while batches and out is not None:
+                batch = batches.pop()
+                out[stop - len(batch) : stop] = batch
+                stop -= len(batch)
+
+    def _scatter(
+        self, codes: NDArray[np.int32], orders: NDArray[Any] | None, cursor: NDArray[np.int64]
+    ) -> None:
+        """Copy rows to the places of their sequences; each batch is freed once it is copied."""
+        for batches in (self.sequences, self.codes, self.orders):
+            batches.reverse()
+        while self.sequences:
+            sequences, batch = self.sequences.pop(), self.codes.pop()
+            if orders is None:
+                scatter(sequences, batch, cursor, codes)
+            else:
+                ranks = self.orders.pop().astype(orders.dtype, copy=False)
+                scatter_both(sequences, batch, ranks, cursor, codes, orders)

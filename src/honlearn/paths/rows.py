@@ -1,0 +1,118 @@
+"""Tables with one path a row → paths, piece by piece.
+
+In: the parts of a table, the column of paths (lists, or text to be split) and an optional column of counts.
+Out: one chunk a record batch, so the table may exceed memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from honlearn.errors import InputError
+from honlearn.paths.columns import entity_codes, is_text, missing, plain
+from honlearn.paths.delimited import ConversionError
+from honlearn.paths.interner import BadName, Interner
+from honlearn.paths.options import ReaderOptions
+from honlearn.paths.parts import Part
+from honlearn.paths.paths import PathChunk
+from honlearn.progress import Advance
+
+
+def row_chunks(
+    parts: Sequence[Part], options: ReaderOptions, interner: Interner, advance: Advance
+) -> Iterator[PathChunk]:
+    """Yield the paths of a table that holds one a row."""
+    assert options.path_column is not None
+    wanted = [options.path_column] + ([options.count_column] if options.count_column else [])
+    types = {options.count_column: pa.int64()} if options.count_column else {}
+    for part in parts:
+        first = 0
+        try:
+            for batch in part.batches(wanted, types, advance):
+                yield _Rows(part, options, first).chunk(batch, interner)
+                first += batch.num_rows
+        except ConversionError as error:
+            raise InputError(f"{error}; a count is a whole number, at least 1") from error
+
+
+class _Rows:
+    """Turns one record batch into a chunk and words its complaints."""
+
+    def __init__(self, part: Part, options: ReaderOptions, first: int) -> None:
+        self.part, self.options, self.first = part, options, first
+
+    def chunk(self, batch: Any, interner: Interner) -> PathChunk:
+        paths = self._lists(plain(batch.column(0)))
+        rows = np.arange(batch.num_rows)
+        if paths.null_count:
+            gone = paths.is_null().to_numpy(zero_copy_only=False)
+            if self.options.on_empty == "error":
+                raise self._error(int(np.argmax(gone)), 'empty path; remove the row or pass on_empty="skip"')
+            rows = np.flatnonzero(~gone)
+            paths = paths.drop_null()
+        counts = None if batch.num_columns < 2 else self._counts(plain(batch.column(1)))[rows]
+        lengths = pc.list_value_length(paths).cast(pa.int64()).to_numpy()
+        offsets = np.zeros(len(paths) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        values = plain(paths.flatten())
+        gone_values = missing(values)
+        if gone_values is not None:
+            if self.options.on_empty == "error":
+                row = rows[_row_of(offsets, int(np.argmax(gone_values)))]
+                raise self._error(int(row), 'empty entity id; mend the path or pass on_empty="skip"')
+            values = values.filter(pa.array(~gone_values))
+            offsets = np.concatenate(([0], np.cumsum(~gone_values)))[offsets]
+        try:
+            codes = entity_codes(values, interner)
+        except BadName as error:
+            raise self._error(int(rows[_row_of(offsets, error.position)]), error.reason) from error
+        except InputError as error:
+            raise InputError(f"{self.part.name}: column {self.options.path_column!r}: {error}") from error
+        return PathChunk(codes, offsets, counts)
+
+    def _lists(self, column: Any) -> Any:
+        """Return the path column as an array of lists; text is split, empty text is a missing path."""
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            column = plain(column.dictionary_decode())
+            kind = column.type
+        if is_text(kind):
+            column = pc.if_else(pc.equal(pc.binary_length(column), 0), pa.scalar(None, kind), column)
+            return pc.split_pattern(column, self.options.delimiter or " ")
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+            return column
+        raise InputError(
+            f"{self.part.name}: column {self.options.path_column!r} is of type {kind}; a path column "
+            "holds lists, or text that is split at the delimiter; for one event a row give sequence and "
+            "entity instead"
+        )
+
+    def _counts(self, column: Any) -> NDArray[np.int64]:
+        name, kind = self.options.count_column, column.type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise InputError(f"{self.part.name}: column {name!r} is of type {kind}; counts are whole numbers")
+        values = column.to_numpy(zero_copy_only=False)
+        whole = values >= 1
+        if values.dtype.kind == "f":
+            whole &= (values == np.floor(values)) & (values < 2.0**53)
+        elif values.dtype.kind == "u":
+            whole &= values <= np.iinfo(np.int64).max
+        if not whole.all():
+            row = int(np.argmin(whole))
+            got = "no count" if column[row].as_py() is None else f"count {column[row].as_py()!r}"
+            raise self._error(row, f"{got} (column {name!r}); a count is a whole number, at least 1")
+        counted: NDArray[np.int64] = values.astype(np.int64)
+        return counted
+
+    def _error(self, row: int, reason: str) -> InputError:
+        return InputError(f"{self.part.where(self.first + row)}: {reason}")
+
+
+def _row_of(offsets: NDArray[np.int64], position: int) -> int:
+    return int(np.searchsorted(offsets, position, "right")) - 1

@@ -1,0 +1,63 @@
+"""Tables of either kind, one event a row or one path a row → chunks of paths.
+
+In: files of one format, or a table in memory, and the options that name its columns. Out: the reader for it,
+once every named column was found in every part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from honlearn.errors import InputError, did_you_mean, listed
+from honlearn.paths.delimited import DelimitedPart
+from honlearn.paths.events import event_chunks
+from honlearn.paths.options import ReaderOptions
+from honlearn.paths.parts import ArrowPart, MemoryPart, ParquetPart, Part
+from honlearn.paths.rows import row_chunks
+from honlearn.paths.stream import OpenChunks
+
+
+def table_chunks(source: Any, kind: str | None, options: ReaderOptions) -> OpenChunks:
+    """Return the function that reads the table; `kind` is the format of files, None for a table in memory."""
+    parts: list[Part] = (
+        [MemoryPart(source)] if kind is None else [open_part(f, kind, options) for f in source]
+    )
+    for part in parts:
+        check_columns(part, options)
+    if options.path_column is not None:
+        return lambda interner, advance: row_chunks(parts, options, interner, advance)
+    return lambda interner, advance: event_chunks(parts, options, interner, advance)
+
+
+def open_part(file: Path, kind: str, options: ReaderOptions) -> Part:
+    """Return the part for one file of format `kind`."""
+    if kind == "parquet":
+        return ParquetPart(file)
+    if kind == "arrow":
+        return ArrowPart(file)
+    separator = "\t" if kind == "tsv" else ","
+    # In a table of paths the delimiter splits the path; in a table of events it separates the columns.
+    return DelimitedPart(file, separator if options.path_column else options.delimiter or separator)
+
+
+def check_columns(part: Part, options: ReaderOptions) -> None:
+    """Raise unless the options name columns and the part has each of them once."""
+    there: Sequence[str] = part.columns
+    if not options.is_table:
+        raise InputError(
+            f"{part.name}: which columns hold the paths? Give sequence, order_by and entity (one event "
+            f"a row) or path_column (one path a row); there are {listed(there, 20)}"
+        )
+    for role in ("sequence", "order_by", "entity", "path_column", "count_column"):
+        name = getattr(options, role)
+        if name is None:
+            continue
+        if name not in there:
+            near = did_you_mean(name, there)
+            raise InputError(f"{part.name}: no column {name!r} ({role}){near}; there are {listed(there, 20)}")
+        if there.count(name) > 1:
+            raise InputError(
+                f"{part.name}: {there.count(name)} columns are called {name!r} ({role}); rename them"
+            )
