@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from honlearn.paths.options import ReaderOptions
     from honlearn.progress import Advance
 
-BLOCK = 4 << 20
+BLOCK = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _STAND_IN = b"\x00"
 

@@ -1,0 +1,223 @@
+"""Counting grams: chunks of paths → every distinct window of k + 1 entities with its count, sorted.
+
+A window is packed into one 64-bit key, oldest entity in the highest bits. Counting only the longest windows is
+enough: each path also gives one window that ends in END (its last k entities, padded on the left when the path
+is shorter), and every shorter count is a sum of these (:mod:`honlearn.hon.trie`). Windows gather in a buffer;
+when it is full it is radix sorted and becomes a run of (key, count), and runs are merged by key. So a count is a
+sum over chunks, threads and machines, memory is what the distinct windows take, and nothing is read twice.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.jit import njit
+from honlearn.paths.paths import PathChunk
+
+PAD, END, FIRST = 0, 1, 2
+_BUFFER = 1 << 21
+_DIGIT = 11
+
+Run = tuple[NDArray[np.uint64], NDArray[np.int64]]
+
+
+def capacity(order: int) -> int:
+    """Return the largest vocabulary whose windows of k + 1 entities fit a 64-bit key."""
+    return (1 << min(64 // (order + 1), 31)) - FIRST
+
+
+@njit
+def _fill(
+    codes: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    order: int,
+    bits: int,
+    keys: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    state: NDArray[np.int64],
+) -> bool:
+    """Append windows from where `state` (path, position, keys used) stands; False when the buffer is full."""
+    shift = np.uint64(bits)
+    width = (order + 1) * bits
+    mask = ~np.uint64(0) if width == 64 else (np.uint64(1) << np.uint64(width)) - np.uint64(1)
+    path, position, used = state[0], state[1], state[2]
+    while path < len(offsets) - 1:
+        start, end = offsets[path], offsets[path + 1]
+        key = np.uint64(0)
+        for i in range(max(start, position - order), position):
+            key = (key << shift) | np.uint64(codes[i] + FIRST)
+        while position <= end:
+            if used == len(keys):
+                state[0], state[1], state[2] = path, position, used
+                return False
+            symbol = np.uint64(codes[position] + FIRST) if position < end else np.uint64(END)
+            key = ((key << shift) | symbol) & mask
+            if position - start >= order or position == end:
+                keys[used] = key
+                if len(weights):
+                    counts[used] = weights[path]
+                used += 1
+            position += 1
+        path += 1
+        position = end
+    state[0], state[1], state[2] = path, position, used
+    return True
+
+
+@njit
+def _radix_pass(
+    keys: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    to_keys: NDArray[np.uint64],
+    to_counts: NDArray[np.int64],
+    shift: int,
+    digit: int,
+) -> None:
+    """Sort stably by the bits from `shift` on; counts travel along when there are any."""
+    mask = np.uint64((1 << digit) - 1)
+    place = np.zeros((1 << digit) + 1, np.int64)
+    for i in range(len(keys)):
+        place[((keys[i] >> np.uint64(shift)) & mask) + np.uint64(1)] += 1
+    for d in range(1, len(place)):
+        place[d] += place[d - 1]
+    for i in range(len(keys)):
+        d = (keys[i] >> np.uint64(shift)) & mask
+        to = place[d]
+        place[d] = to + 1
+        to_keys[to] = keys[i]
+        if len(counts):
+            to_counts[to] = counts[i]
+
+
+@njit
+def _runs(keys: NDArray[np.uint64], counts: NDArray[np.int64], out: NDArray[np.uint64], sums: NDArray[np.int64]) -> int:
+    """Write each distinct key of the sorted `keys` once, with its sum; return how many there are."""
+    n = -1
+    for i in range(len(keys)):
+        if n < 0 or keys[i] != out[n]:
+            n += 1
+            out[n] = keys[i]
+            sums[n] = 0
+        sums[n] += counts[i] if len(counts) else 1
+    return n + 1
+
+
+def sort_and_sum(keys: NDArray[np.uint64], counts: NDArray[np.int64], width: int) -> Run:
+    """Return the distinct keys (of `width` bits), sorted, each with its sum; empty `counts` count one each."""
+    passes = -(-width // _DIGIT)
+    digit = -(-width // passes)
+    spare_keys, spare_counts = np.empty_like(keys), np.empty_like(counts)
+    for i in range(passes):
+        _radix_pass(keys, counts, spare_keys, spare_counts, i * digit, min(digit, width - i * digit))
+        keys, spare_keys, counts, spare_counts = spare_keys, keys, spare_counts, counts
+    sums = np.empty(len(keys), np.int64)
+    n = _runs(keys, counts, spare_keys, sums)
+    return spare_keys[:n].copy(), sums[:n].copy()
+
+
+@njit
+def _widen(keys: NDArray[np.uint64], order: int, bits: int, more: int) -> None:
+    """Pack again with `more` bits an entity; the order of the keys stays."""
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    for i in range(len(keys)):
+        key = np.uint64(0)
+        for j in range(order + 1):
+            key |= ((keys[i] >> np.uint64(j * bits)) & mask) << np.uint64(j * more)
+        keys[i] = key
+
+
+@njit
+def _merge(
+    keys: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    other_keys: NDArray[np.uint64],
+    other_counts: NDArray[np.int64],
+    out_keys: NDArray[np.uint64],
+    out_counts: NDArray[np.int64],
+) -> int:
+    i = j = n = 0
+    while i < len(keys) and j < len(other_keys):
+        a, b = keys[i], other_keys[j]
+        out_keys[n] = min(a, b)
+        out_counts[n] = (counts[i] if a <= b else 0) + (other_counts[j] if b <= a else 0)
+        i += a <= b
+        j += b <= a
+        n += 1
+    while i < len(keys):
+        out_keys[n], out_counts[n] = keys[i], counts[i]
+        i += 1
+        n += 1
+    while j < len(other_keys):
+        out_keys[n], out_counts[n] = other_keys[j], other_counts[j]
+        j += 1
+        n += 1
+    return n
+
+
+def merge(one: Run, two: Run) -> Run:
+    """Return the sum of two sorted runs, sorted."""
+    if len(one[0]) == 0 or len(two[0]) == 0:
+        return two if len(one[0]) == 0 else one
+    keys = np.empty(len(one[0]) + len(two[0]), np.uint64)
+    counts = np.empty(len(keys), np.int64)
+    n = _merge(*one, *two, keys, counts)
+    return keys[:n], counts[:n]
+
+
+class WindowCounter:
+    """Counts the packed windows of chunk after chunk; :meth:`windows` gives them sorted, with counts."""
+
+    def __init__(self, order: int, buffer: int = _BUFFER) -> None:
+        self.order = order
+        self.bits = 4
+        self.keys = np.empty(buffer, np.uint64)
+        self.counts = np.empty(0, np.int64)
+        self.used = 0
+        self.runs: list[Run] = []
+
+    def add(self, chunk: PathChunk, vocabulary: int) -> None:
+        """Count the windows of a chunk whose codes lie below `vocabulary`, at most :func:`capacity`."""
+        self.fit(vocabulary)
+        weighted = chunk.counts is not None
+        if weighted != bool(len(self.counts)):
+            self._flush()
+            self.counts = np.empty(len(self.keys) if weighted else 0, np.int64)
+        weights = chunk.counts if chunk.counts is not None else np.empty(0, np.int64)
+        state = np.array([0, 0, self.used], np.int64)
+        while not _fill(
+            chunk.codes, chunk.offsets, weights, self.order, self.bits, self.keys, self.counts, state
+        ):
+            self.used = int(state[2])
+            self._flush()
+            state[2] = 0
+        self.used = int(state[2])
+
+    def fit(self, vocabulary: int) -> None:
+        """Give each entity as many bits as the vocabulary needs by now."""
+        need = (vocabulary + FIRST - 1).bit_length()
+        if need > self.bits:
+            self._flush()
+            for keys, _ in self.runs:
+                _widen(keys, self.order, self.bits, need)
+            self.bits = need
+
+    def _flush(self) -> None:
+        """Turn the buffer into a sorted run; merge runs of like size, so each window is merged log n times."""
+        if not self.used:
+            return
+        width = (self.order + 1) * self.bits
+        run = sort_and_sum(self.keys[: self.used], self.counts[: self.used], width)
+        self.used = 0
+        while self.runs and len(self.runs[-1][0]) < 2 * len(run[0]):
+            run = merge(self.runs.pop(), run)
+        self.runs.append(run)
+
+    def windows(self) -> Run:
+        """Return all windows counted so far, sorted by key, and start again from none."""
+        self._flush()
+        run = np.empty(0, np.uint64), np.empty(0, np.int64)
+        while self.runs:
+            run = merge(self.runs.pop(), run)
+        return run

@@ -1,0 +1,205 @@
+"""Wiring the kept contexts: trie + which contexts are kept → the canonical higher-order network.
+
+Sources are every entity and every kept context g; for each x seen after g there is one edge of weight f(g + x)
+to the longest kept suffix of g + x, else to x. Nodes and edges then take the canonical order of
+:class:`HigherOrderNetwork`, so the network is the same whatever order the paths came in.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.hon.count import sort_and_sum
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.hon.prune import thresholds
+from honlearn.hon.statistics import ContextStatistics, GrowParameters
+from honlearn.hon.trie import Trie, seek
+from honlearn.jit import njit
+from honlearn.paths.vocabulary import Vocabulary
+
+Kept = list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]
+
+
+@njit
+def _wire(
+    sources: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    first: NDArray[np.int64],
+    count: NDArray[np.int64],
+    target: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    weights: NDArray[np.int64],
+) -> None:
+    """Write the rows of sources whose extensions g + x are no longer than k: `target` knows each of them."""
+    for s in range(len(sources)):
+        at = indptr[rows[s]]
+        for i in range(first[sources[s]], first[sources[s] + 1]):
+            indices[at] = target[i]
+            weights[at] = count[i]
+            at += 1
+
+
+@njit
+def _wire_longest(
+    sources: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    first: NDArray[np.int64],
+    suffix: NDArray[np.int64],
+    newest: NDArray[np.int32],
+    count: NDArray[np.int64],
+    below_first: NDArray[np.int64],
+    below_newest: NDArray[np.int32],
+    target: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    weights: NDArray[np.int64],
+) -> None:
+    """Write the rows of sources of k entities: the target of g + x is that of suffix(g) + x."""
+    for s in range(len(sources)):
+        g = sources[s]
+        at = indptr[rows[s]]
+        place, high = below_first[suffix[g]], below_first[suffix[g] + 1]
+        for i in range(first[g], first[g + 1]):
+            place = seek(below_newest, place, high, newest[i])
+            indices[at] = target[place]
+            weights[at] = count[i]
+            at += 1
+
+
+@njit
+def _sort_rows(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.int64]) -> None:
+    """Sort each row by target, in place."""
+    for row in range(len(indptr) - 1):
+        start, end = indptr[row], indptr[row + 1]
+        if end - start > 32:
+            order = np.argsort(indices[start:end])
+            indices[start:end] = indices[start:end][order]
+            weights[start:end] = weights[start:end][order]
+            continue
+        for i in range(start + 1, end):
+            index, weight = indices[i], weights[i]
+            j = i - 1
+            while j >= start and indices[j] > index:
+                indices[j + 1], weights[j + 1] = indices[j], weights[j]
+                j -= 1
+            indices[j + 1], weights[j + 1] = index, weight
+
+
+def _rows(
+    trie: Trie, kept: Kept, order: int, node: NDArray[np.int32], nodes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Return the out-CSR; `node` gives the final number of every entity and then of every kept context."""
+    sources = [np.flatnonzero(trie[0].followed)] + [np.flatnonzero(flags) for flags, _ in kept]
+    numbers = np.split(node, np.cumsum([len(trie[0]), *map(len, sources[1:])])[:-1])
+    numbers[0] = numbers[0][sources[0]]
+    lengths = np.zeros(nodes + 1, np.int64)
+    for level, source, number in zip(trie[:order], sources, numbers, strict=True):
+        lengths[number + 1] = level.first[source + 1] - level.first[source]
+    indptr = np.cumsum(lengths)
+    indices, weights = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.int64)
+    # target[i]: the node of the longest kept suffix of gram i of the level at hand, itself included.
+    target = node[: len(trie[0])]
+    for m in range(1, order + 1):
+        level, extensions, source, number = trie[m - 1], trie[m], sources[m - 1], numbers[m - 1]
+        if m < order:
+            target = target[extensions.suffix]
+            target[sources[m]] = numbers[m]
+            _wire(source, number, level.first, extensions.count, target, indptr, indices, weights)
+        elif order == 1:
+            last = target[extensions.newest]
+            _wire(source, number, level.first, extensions.count, last, indptr, indices, weights)
+        else:
+            _wire_longest(
+                source, number, level.first, level.suffix, extensions.newest, extensions.count,
+                trie[m - 2].first, level.newest, target, indptr, indices, weights,
+            )  # fmt: skip
+    _sort_rows(indptr, indices, weights)
+    return indptr, indices, weights
+
+
+def _grams(trie: Trie, kept: Kept, order: int) -> NDArray[np.int32]:
+    """Return the entities of every kept context, newest first, as rows of `order` codes filled up with −1."""
+    blocks = [np.empty((0, order), np.int32)]
+    for m in range(2, order + 1):
+        at = np.flatnonzero(kept[m - 2][0])
+        block = np.full((len(at), order), -1, np.int32)
+        for j in range(m):
+            block[:, j] = trie[m - 1 - j].newest[at]
+            if j + 1 < m:
+                at = trie[m - 2 - j].prefix(at)
+        blocks.append(block)
+    return np.concatenate(blocks)
+
+
+def _arrange(grams: NDArray[np.int32], lengths: NDArray[np.int64], entities: int) -> NDArray[np.int64]:
+    """Return the canonical order of the contexts: by base, then length, then predecessors, newest first."""
+    order = grams.shape[1]
+    columns = [grams[:, 0], lengths, *(grams[:, j] for j in range(1, order))]
+    bits = entities.bit_length()
+    widths = [bits, order.bit_length(), *[bits] * (order - 1)]
+    if sum(widths) > 64:
+        return np.lexsort(columns[::-1])
+    keys = np.zeros(len(grams), np.uint64)
+    for column, width in zip(columns, widths, strict=True):
+        # Rows are filled up with −1; one is added, so that an absent predecessor sorts first as in lexsort.
+        keys = (keys << np.uint64(width)) | (column + (column is not lengths)).astype(np.uint64)
+    return sort_and_sum(keys, np.arange(len(grams)), sum(widths))[1]
+
+
+def build_network(
+    trie: Trie,
+    vocabulary: Vocabulary,
+    divergence: list[NDArray[np.float64]],
+    kept: Kept,
+    parameters: GrowParameters,
+) -> HigherOrderNetwork:
+    """Return the network of the kept contexts, in canonical order."""
+    order = parameters.order
+    used = trie[0].followed > 0
+    used[trie[1].newest] = True
+    by_name = vocabulary.sorted_codes()
+    by_name = by_name[used[by_name]]
+    rank = np.full(len(vocabulary) + 1, -1, np.int32)
+    rank[by_name] = np.arange(len(by_name))
+    grams = rank[_grams(trie, kept, order)]
+    lengths = np.count_nonzero(grams >= 0, axis=1)
+    arranged = _arrange(grams, lengths, len(by_name))
+    node = np.empty(len(vocabulary) + len(grams), np.int32)
+    node[: len(vocabulary)] = rank[:-1]
+    node[len(vocabulary) + arranged] = len(by_name) + np.arange(len(grams))
+    indptr, indices, weights = _rows(trie, kept, order, node, len(by_name) + len(grams))
+    grams, lengths = grams[arranged], lengths[arranged]
+    return HigherOrderNetwork(
+        vocabulary.take(by_name),
+        np.concatenate([np.arange(len(by_name) + 1), len(by_name) + np.cumsum(lengths)]).astype(np.int64),
+        np.concatenate([np.arange(len(by_name)), grams[grams >= 0]]).astype(np.int32),
+        indptr,
+        indices,
+        weights,
+        _statistics(trie, divergence, kept, parameters, arranged),
+        parameters,
+    )
+
+
+def _statistics(
+    trie: Trie,
+    divergence: list[NDArray[np.float64]],
+    kept: Kept,
+    parameters: GrowParameters,
+    arranged: NDArray[np.int64],
+) -> ContextStatistics:
+    """Return frequency, divergence and threshold of the kept contexts, in the order of the nodes."""
+    parts: list[tuple[NDArray[np.generic], ...]] = [
+        (np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0, bool))
+    ]
+    for m in range(2, parameters.order + 1):
+        flags, extended = kept[m - 2]
+        level = trie[m - 1]
+        limits = thresholds(level, m, parameters.tau)
+        parts.append((level.count[flags], divergence[m - 2][flags], limits[flags], extended[flags]))
+    frequency, diverges, limit, by_extension = (np.concatenate(c)[arranged] for c in zip(*parts, strict=True))
+    return ContextStatistics(
+        frequency.astype(np.int64), diverges.astype(float), limit.astype(float), by_extension.astype(bool)
+    )

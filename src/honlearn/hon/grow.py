@@ -1,0 +1,157 @@
+"""From paths to a higher-order network: count once, then grow for any order, tau and min_support.
+
+In: paths as anything that :func:`honlearn.read_paths` takes, or a stream larger than memory. Out:
+:class:`GramCounts`, and from it :class:`HigherOrderNetwork`.
+
+Reference: Krieg, Kogge, Chawla (2020), "GrowHON: A Scalable Algorithm for Growing Higher-order Networks of
+Sequences".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.errors import check_integer, check_real
+from honlearn.hon.chain import ChainCounter
+from honlearn.hon.count import WindowCounter, capacity, merge
+from honlearn.hon.edges import build_network
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.hon.prune import divergences, kept_contexts
+from honlearn.hon.statistics import GrowParameters
+from honlearn.hon.trie import Trie, trie_from_windows
+from honlearn.paths.paths import PathChunk, Paths
+from honlearn.paths.source import as_source
+from honlearn.paths.stream import PathStream
+from honlearn.paths.vocabulary import Vocabulary
+
+
+class GramCounts:
+    """How often every gram of up to k + 1 entities was seen, and how far each context's next steps diverge.
+
+    Counting reads the paths; growing a network from the counts is a comparison, so many values of tau and
+    min_support cost little more than one.
+
+    >>> counts = count_grams([["A", "C", "D"], ["B", "C", "E"]] * 5, order=2)
+    >>> counts.grow(tau=1.0).n_nodes, counts.grow(tau=9.0).n_nodes, counts.grow(order=1).n_nodes
+    (7, 5, 5)
+    """
+
+    def __init__(self, trie: Trie, vocabulary: Vocabulary) -> None:
+        self._trie = trie
+        self.vocabulary = vocabulary
+        self._divergence: dict[int, NDArray[np.float64]] = {}
+
+    @property
+    def order(self) -> int:
+        """The highest order that a network can have from these counts."""
+        return len(self._trie) - 1
+
+    def __len__(self) -> int:
+        """Return the number of distinct grams of all lengths."""
+        return sum(len(level) for level in self._trie)
+
+    def _divergences(self, order: int) -> list[NDArray[np.float64]]:
+        for m in range(2, order + 1):
+            if m not in self._divergence:
+                below, level, extensions = self._trie[m - 2 : m + 1]
+                self._divergence[m] = divergences(level, extensions, below)
+        return [self._divergence[m] for m in range(2, order + 1)]
+
+    def grow(self, order: int | None = None, tau: float | None = 1.0, min_support: int = 1) -> HigherOrderNetwork:
+        """Return the network of at most `order`, with the contexts that `tau` and `min_support` keep."""
+        order = check_integer("grow", "order", self.order if order is None else order, 1, self.order)
+        tau = None if tau is None else check_real("grow", "tau", tau, 0)
+        min_support = check_integer("grow", "min_support", min_support, 1)
+        divergence = self._divergences(order)
+        kept = kept_contexts(self._trie, divergence, order, tau, min_support)
+        parameters = GrowParameters(order, tau, min_support)
+        return build_network(self._trie, self.vocabulary, divergence, kept, parameters)
+
+    def __repr__(self) -> str:
+        return f"GramCounts(order={self.order}, {len(self.vocabulary):,} entities, {len(self):,} grams)"
+
+
+def count_grams(paths: Any, order: int = 2, *, n_workers: int = 1, **reader_options: Any) -> GramCounts:
+    """Count the grams of up to `order` + 1 entities in paths, lists, tables, files or a stream.
+
+    With `n_workers` > 1, that many threads count while one reads; the result is the same.
+    """
+    order = check_integer("count_grams", "order", order, 1, 62)
+    n_workers = check_integer("count_grams", "n_workers", n_workers, 1)
+    source = as_source(paths, **reader_options)
+    trie = _count(source, order, n_workers)
+    return GramCounts(trie, source.vocabulary)
+
+
+def _count(source: Paths | PathStream, order: int, n_workers: int) -> Trie:
+    """Count with packed keys; from the chunk on whose vocabulary is too large for them, by numbered grams."""
+    chunks = _sized(source)
+    counters = [WindowCounter(order) for _ in range(n_workers)]
+    overflow = None
+    with ThreadPoolExecutor(n_workers) as pool:
+        pending: list[Future[None]] = []
+        for i, (chunk, vocabulary) in enumerate(chunks):
+            if vocabulary > capacity(order):
+                overflow = chunk, vocabulary
+                break
+            if n_workers == 1:
+                counters[0].add(chunk, vocabulary)
+                continue
+            if len(pending) == n_workers:
+                pending.pop(0).result()
+            pending.append(pool.submit(counters[i % n_workers].add, chunk, vocabulary))
+        for future in pending:
+            future.result()
+    if overflow is None:
+        return _packed_trie(counters, order, len(source.vocabulary))
+    chain = ChainCounter(order)
+    chain.add_trie(_packed_trie(counters, order, overflow[1]))
+    chain.add(*overflow)
+    for chunk, vocabulary in chunks:
+        chain.add(chunk, vocabulary)
+    return chain.trie(len(source.vocabulary))
+
+
+def _sized(source: Paths | PathStream) -> Iterator[tuple[PathChunk, int]]:
+    """Yield each chunk with a bound on the codes so far."""
+    bound = 0
+    for chunk in source.chunks():
+        bound = max(bound, int(chunk.codes.max(initial=-1)) + 1)
+        yield chunk, bound
+
+
+def _packed_trie(counters: list[WindowCounter], order: int, vocabulary: int) -> Trie:
+    windows = np.empty(0, np.uint64), np.empty(0, np.int64)
+    vocabulary_bits = min(vocabulary, capacity(order))
+    for counter in counters:
+        counter.fit(vocabulary_bits)
+        windows = merge(windows, counter.windows())
+    bits = counters[0].bits
+    return trie_from_windows(windows, order, bits, vocabulary)
+
+
+def grow(
+    paths: Any, order: int = 2, tau: float | None = 1.0, min_support: int = 1, *, n_workers: int = 1, **reader_options: Any
+) -> HigherOrderNetwork:
+    """Return the higher-order network of observed paths.
+
+    A context, such as "at C, coming from A", becomes a node ``C|A`` if it was seen at least `min_support` times
+    and the distribution of its next steps differs from that of its suffix (here: of C) by more bits than
+    tau·(m − 1) / log2(1 + frequency), m being its length. `order` 1 gives the plain transition network, `tau` None keeps every context.
+    Keywords beyond these are those of :func:`honlearn.read_paths`.
+
+    >>> network = grow([["A", "C", "D"], ["B", "C", "E"]] * 5, order=2)
+    >>> list(network.nodes)
+    ['A', 'B', 'C', 'D', 'E', 'C|A', 'C|B']
+    >>> network.to_pandas().to_dict("split")["data"]
+    [['A', 'C|A', 5], ['B', 'C|B', 5], ['C', 'D', 5], ['C', 'E', 5], ['C|A', 'D', 5], ['C|B', 'E', 5]]
+    """
+    if tau is not None:
+        check_real("grow", "tau", tau, 0)
+    check_integer("grow", "min_support", min_support, 1)
+    return count_grams(paths, order, n_workers=n_workers, **reader_options).grow(None, tau, min_support)

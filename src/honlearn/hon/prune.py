@@ -1,0 +1,92 @@
+"""Keeping a context: which grams of 2 … k entities become nodes of the higher-order network.
+
+In: the trie of counts. Out: the divergence of every context, computed once, and, for any tau and min_support, which
+contexts are kept: then only a comparison.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.hon.trie import Level, Trie, seek
+from honlearn.jit import njit
+
+
+@njit
+def _divergences(
+    first: NDArray[np.int64],
+    followed: NDArray[np.int64],
+    suffix: NDArray[np.int64],
+    newest: NDArray[np.int32],
+    count: NDArray[np.int64],
+    below_first: NDArray[np.int64],
+    below_followed: NDArray[np.int64],
+    below_newest: NDArray[np.int32],
+    below_count: NDArray[np.int64],
+    out: NDArray[np.float64],
+) -> None:
+    for g in range(len(suffix)):
+        s = suffix[g]
+        at, high = below_first[s], below_first[s + 1]
+        total = rest = 0.0
+        for i in range(first[g], first[g + 1]):
+            at = seek(below_newest, at, high, newest[i])
+            p = count[i] / followed[g]
+            q = below_count[at] / below_followed[s]
+            term = p * math.log2(p / q)
+            # The rounding error of each addition is carried along, so that the sum does not depend on the
+            # order of the terms: exact ties with the threshold are common and must fall the same way always.
+            added = total + term
+            back = added - total
+            rest += (total - (added - back)) + (term - back)
+            total = added
+        out[g] = total + rest
+
+
+def divergences(level: Level, extensions: Level, below: Level) -> NDArray[np.float64]:
+    """Return D(g) = Σx p·log2(p / q) for the contexts of one level, in bits.
+
+    p = f(g + x) / c(g) over the entities x seen after g, q = f(suffix(g) + x) / c(suffix(g)); 0 where nothing
+    follows g. `extensions` is the level above, `below` the level of the suffixes.
+    """
+    out = np.empty(len(level), np.float64)
+    _divergences(
+        level.first, level.followed, level.suffix, extensions.newest, extensions.count,
+        below.first, below.followed, level.newest, level.count, out,
+    )  # fmt: skip
+    return out
+
+
+def thresholds(level: Level, length: int, tau: float | None) -> NDArray[np.float64]:
+    """Return tau·(m − 1) / log2(1 + f(g)) for contexts of m = `length` entities; `tau` None has none (NaN).
+
+    The paper prints m in place of m − 1; the published builder, and every published graph, use m − 1.
+    """
+    if tau is None:
+        return np.full(len(level), np.nan)
+    return tau * (length - 1) / np.log2(1.0 + level.count)
+
+
+def kept_contexts(
+    trie: Trie, divergence: list[NDArray[np.float64]], order: int, tau: float | None, min_support: int
+) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Return, for contexts of 2 … `order` entities, (kept, kept because an extension is).
+
+    A context is kept if one of its one-step extensions is, or if f(g) ≥ min_support and D(g) exceeds its
+    threshold strictly; `tau` None asks only that something
+    follows it. `divergence[m - 2]` belongs to the contexts of m entities.
+    """
+    kept: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]] = []
+    for m in range(order, 1, -1):
+        level = trie[m - 1]
+        extended = np.zeros(len(level), bool)
+        if kept:
+            extended[level.prefix(np.flatnonzero(kept[-1][0]))] = True
+        passes = (level.count >= min_support) & (level.followed > 0)
+        if tau is not None:
+            passes &= divergence[m - 2] > thresholds(level, m, tau)
+        kept.append((extended | passes, extended))
+    return kept[::-1]
