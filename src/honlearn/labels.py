@@ -24,6 +24,16 @@ def read_labels(path: str | PathLike[str], label_column: str | None = None) -> t
     if not source.exists():
         near = did_you_mean(source.name, (p.name for p in source.parent.glob("*"))) if source.name else ""
         raise MissingFileError(f"{source}: no such file{near}")
+    try:
+        known = _read(source, label_column)
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
+    if not known:
+        raise FormatError(f"{source}: no node has a label; give at least one row with a node and a class")
+    return list(known), list(known.values())
+
+
+def _read(source: Path, label_column: str | None) -> dict[str, str]:
     known: dict[str, str] = {}
     with open(source, encoding="utf-8-sig", newline="") as file:
         rows = csv.reader(file, delimiter="\t" if source.suffix.lower() == ".tsv" else ",", strict=True)
@@ -39,9 +49,7 @@ def read_labels(path: str | PathLike[str], label_column: str | None = None) -> t
             raise FormatError(f"{source}:{rows.line_num + 1}: not UTF-8; save the file as UTF-8") from None
         except csv.Error as error:
             raise FormatError(f"{source}:{rows.line_num}: not CSV: {error}") from None
-    if not known:
-        raise FormatError(f"{source}: no node has a label; give at least one row with a node and a class")
-    return list(known), list(known.values())
+    return known
 
 
 def _label_column(path: Path, header: list[str], wanted: str | None) -> int:

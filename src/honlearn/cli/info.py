@@ -22,7 +22,7 @@ def info(
     ],
     labels: Annotated[
         Path | None,
-        typer.Argument(metavar="[LABELS]", help="CSV: first column the node, column 'label' its class."),
+        typer.Argument(metavar="LABELS", help="CSV: first column the node, column 'label' its class."),
     ] = None,
     label_column: Annotated[str | None, typer.Option(help="Column of the classes, if not 'label'.")] = None,
     top: Annotated[int, typer.Option(min=0, help="How many of the strongest dependencies to show.")] = 10,
@@ -118,13 +118,16 @@ def _tables(facts: dict[str, Any]) -> list[Table]:
         _table("Family sizes", ["nodes", "families"], _condensed(facts["families"])),
     ]
     if facts["dependencies"]:
-        header = ["context", "frequency", "divergence", "threshold", "next step: without → with the context"]
-        rows = [[_cell(r), *_evidence(r), _changes(r)] for r in facts["dependencies"]]
+        seen = "weight" if facts["dependencies"][0]["frequency"] is None else "frequency"
+        header = ["context", seen, "divergence", "threshold", "next step: without → with it"]
+        rows = [
+            [record["node"], *_evidence(record, seen), _changes(record)] for record in facts["dependencies"]
+        ]
         tables.append(_table("Strongest dependencies", header, rows))
     return tables
 
 
-def _condensed(families: list[dict[str, int]], most: int = 8) -> list[list[object]]:
+def _condensed(families: list[dict[str, int]]) -> list[list[object]]:
     """Return sizes 1 to 3 alone and larger ones in ranges that double, so that the table stays short."""
     counts: dict[tuple[int, int], int] = {}
     for row in families:
@@ -135,23 +138,25 @@ def _condensed(families: list[dict[str, int]], most: int = 8) -> list[list[objec
     return [[f"{a}" if a == b else f"{a}–{b}", number] for (a, b), number in counts.items()]
 
 
-def _cell(record: dict[str, Any]) -> str:
-    return str(record["node"])
-
-
-def _evidence(record: dict[str, Any]) -> list[str]:
-    frequency = record["frequency"] if record["frequency"] is not None else record["weight"]
+def _evidence(record: dict[str, Any], seen: str) -> list[str]:
     values = [record["divergence"], record["threshold"]]
-    return [f"{frequency:,}", *("–" if value is None else f"{value:.3f}" for value in values)]
+    return [f"{record[seen]:,}", *("–" if value is None else f"{value:.3f}" for value in values)]
 
 
 def _changes(record: dict[str, Any]) -> str:
-    return "; ".join(f"{s['target']} {s['without']:.2f} → {s['probability']:.2f}" for s in record["shifts"])
+    shifts = record["shifts"]
+    return "; ".join(f"{s['target']} {s['without']:.2f}→{s['probability']:.2f}" for s in shifts)
+
+
+def _shown(text: str) -> str:
+    """Return `text` fit for a terminal: control characters as escapes, markup as it is."""
+    from rich.markup import escape
+
+    return escape("".join(c if c.isprintable() else repr(c)[1:-1] for c in text))
 
 
 def _table(title: str, header: list[str], rows: Any) -> Table:
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", box=box.SIMPLE, show_header=any(header))
@@ -159,5 +164,5 @@ def _table(title: str, header: list[str], rows: Any) -> Table:
         last = number == len(header) - 1 and len(header) > 3
         table.add_column(name, justify="left" if number == 0 or last else "right")
     for row in rows:
-        table.add_row(*(escape(cell) if isinstance(cell, str) else f"{cell:,}" for cell in row))
+        table.add_row(*(_shown(cell) if isinstance(cell, str) else f"{cell:,}" for cell in row))
     return table

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
     import scipy.sparse
+
     from honlearn.hon.walks import Walks
 
 Array = TypeVar("Array", bound=NDArray[Any])
@@ -356,8 +357,10 @@ class HigherOrderNetwork:
         if not isinstance(other, HigherOrderNetwork):
             return NotImplemented
         names = ("gram_offsets", "grams", "indptr", "indices", "weights")
-        same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
-        return self is other or (same and self.vocabulary == other.vocabulary)
+        return self is other or (
+            all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+            and self.vocabulary == other.vocabulary
+        )
 
     __hash__ = None  # type: ignore[assignment]
 

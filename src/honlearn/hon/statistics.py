@@ -20,7 +20,7 @@ class GrowParameters:
     """The parameters of the builder: longest context (k), threshold multiplier (τ) and least frequency."""
 
     order: int
-    tau: float
+    tau: float | None
     min_support: int
 
 

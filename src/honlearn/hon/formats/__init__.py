@@ -6,6 +6,6 @@ or a network.
 
 from __future__ import annotations
 
-from honlearn.hon.formats.registry import FORMATS, Format, load_network, save
+from honlearn.hon.formats.registry import FORMATS, Format, check_target, load_network, save
 
-__all__ = ["FORMATS", "Format", "load_network", "save"]
+__all__ = ["FORMATS", "Format", "check_target", "load_network", "save"]

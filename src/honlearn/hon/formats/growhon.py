@@ -20,6 +20,7 @@ from honlearn.errors import FormatError, InputError
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.formats.atomic import atomic_text
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.hon.nodes import SEPARATOR
 
 MARK = "# honlearn: white space and % in ids are percent-encoded"
 COLUMNS = ["source", "target", "weight"]
@@ -56,7 +57,7 @@ def read(path: Path) -> HigherOrderNetwork:
         raise FormatError(f"{path}: no edge in the file; expected lines of source, target and weight")
     source, target = table["source"], table["target"]
     if marked:
-        source, target = _unescaped(source), _unescaped(target)
+        source, target = _unescaped(source, path), _unescaped(target, path)
     try:
         weight = _weights(table["weight"], path)
         return from_edges(source, target, weight, where=lambda row: _place(path, row))
@@ -121,13 +122,22 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _unescaped(column: pa.ChunkedArray) -> pa.Array:
+def _unescaped(column: pa.ChunkedArray, path: Path) -> pa.Array:
     """Decode the percent-encoded labels, each distinct one once."""
     encoded = column.combine_chunks().dictionary_encode()
-    names = pa.array(
-        [unquote(label, errors="strict") for label in encoded.dictionary.to_pylist()], pa.large_string()
-    )
-    return names.take(encoded.indices)
+    names = []
+    for code, label in enumerate(encoded.dictionary.to_pylist()):
+        try:
+            name = unquote(label, errors="strict")
+        except UnicodeDecodeError:
+            name = ""
+        if name.count(SEPARATOR) != label.count(SEPARATOR) or (label and not name):
+            row = encoded.indices.index(code).as_py()
+            raise FormatError(
+                f"{_place(path, row)}: the label {label!r} cannot be decoded; write the file again"
+            )
+        names.append(name)
+    return pa.array(names, pa.large_string()).take(encoded.indices)
 
 
 def _place(path: Path, row: int) -> str:

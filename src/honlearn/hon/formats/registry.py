@@ -43,16 +43,21 @@ FORMATS = {
 }
 
 
-def save(network: HigherOrderNetwork, path: str | os.PathLike[str]) -> None:
-    """Write `network` to `path` in the format that its extension names, whole or not at all."""
-    check_network(network, "save")
+def check_target(path: str | os.PathLike[str]) -> Format:
+    """Return the format in which `path` would be written; raise where it cannot be."""
     target = Path(path)
-    module = _format_of(target).load()
+    form = _format_of(target)
     if target.is_dir():
         raise InputError(f"{target}: is a folder; name a file")
     if not target.parent.is_dir():
         raise MissingFileError(f"{target}: the folder {target.parent} does not exist; make it first")
-    module.write(network, target)
+    return form
+
+
+def save(network: HigherOrderNetwork, path: str | os.PathLike[str]) -> None:
+    """Write `network` to `path` in the format that its extension names, whole or not at all."""
+    check_network(network, "save")
+    check_target(path).load().write(network, Path(path))
 
 
 def load_network(path: str | os.PathLike[str], *, mmap: bool = False) -> HigherOrderNetwork:
@@ -74,7 +79,10 @@ def load_network(path: str | os.PathLike[str], *, mmap: bool = False) -> HigherO
         raise ParameterError(
             f"{source}: only .hon files can be memory-mapped; convert it first or leave mmap off"
         )
-    network = form.load().read(source, mmap=True) if mmap else form.load().read(source)
+    try:
+        network = form.load().read(source, mmap=True) if mmap else form.load().read(source)
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
     assert isinstance(network, HigherOrderNetwork)
     return network
 

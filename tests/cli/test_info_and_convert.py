@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from honlearn.cli.convert import convert
+from honlearn.cli.info import info
+from honlearn.errors import InputError
+from honlearn.hon.edgelist import from_edges
+from honlearn.hon.formats import load_network
+
+app = typer.Typer()
+app.command()(info)
+app.command()(convert)
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> str:
+    hon = from_edges(
+        ["A", "B", "C", "C", "C|A", "C|B"], ["C|A", "C|B", "[D]\n", "E", "[D]\n", "E"], [3, 1, 3, 1, 3, 1]
+    )
+    hon.save(tmp_path / "net.hon")
+    (tmp_path / "labels.csv").write_text("node,label,half\nA,x,x\nB,x,\nC,x,x\nE,y,y\n")
+    return str(tmp_path / "net.hon")
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def test_info_as_tables(net: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    text = run("info", net, net.replace("net.hon", "labels.csv"))
+    for part in ("entities", "Nodes by order", "Family sizes", "Strongest dependencies", "homophily"):
+        assert part in text
+    assert "C|A" in text
+    assert r"[D]\n 0.75→1.00" in text
+    assert "Strongest dependencies" not in run("info", net, "--top", "0")
+
+
+def test_info_as_json(net: str) -> None:
+    facts = json.loads(run("info", net, net.replace("net.hon", "labels.csv"), "--json", "--top", "1"))
+    sizes = {"order": 2, "entities": 5, "first_order_edges": 4, "nodes": 7, "edges": 6, "weight": 12}
+    assert facts["sizes"] == sizes
+    assert facts["families"] == [{"size": 1, "families": 4}, {"size": 3, "families": 1}]
+    assert facts["orders"][1] == {"order": 2, "nodes": 2, "out_edges": 2}
+    # G1: A→C and B→C agree, C→E does not, the class of [D] is not known. G2 adds C|B→E.
+    labels = {"labelled": 4, "classes": 2, "homophily_first_order": pytest.approx(2 / 3), "homophily": 0.5}
+    assert facts["labels"] == labels
+    [strongest] = facts["dependencies"]
+    assert strongest["node"] == "C|B"
+    assert strongest["divergence"] == 2.0
+    assert strongest["frequency"] is None
+    assert strongest["shifts"][1] == {"target": "[D]\n", "probability": 0.0, "without": 0.75}
+
+
+def test_info_with_another_label_column(net: str) -> None:
+    labels = net.replace("net.hon", "labels.csv")
+    facts = json.loads(run("info", net, labels, "--json", "--label-column", "half"))
+    assert facts["labels"]["labelled"] == 3
+
+
+def test_convert_by_extension(net: str, tmp_path: Path) -> None:
+    for suffix in (".txt", ".parquet", ".net", ".graphml", ".gexf"):
+        assert run("convert", net, str(tmp_path / f"out{suffix}")) == ""
+        assert (tmp_path / f"out{suffix}").stat().st_size > 0
+    assert load_network(tmp_path / "out.txt") == load_network(tmp_path / "out.parquet") == load_network(net)
+
+
+def test_errors_reach_the_one_place_that_prints_them(net: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="names no network format"):
+        run("convert", net, str(tmp_path / "out.xyz"))

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from honlearn.errors import FormatError, InputError, MissingFileError
+from honlearn.labels import read_labels
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "labels.csv"
+    path.write_bytes(text.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "node,label\nA,x\nB,y z\n",
+        ",name,LABEL\nA,first,x\nB,second,y z\n",
+        '\ufeffID, Label\r\n"A",x\r\nB,"y z"\r\n',
+        "node,label\nA,x\n\nB,y z\nC,\nD, \nA,x\n",
+        "node,Label,label\nA,no,x\nB,no,y z\n",
+    ],
+    ids=[
+        "plain",
+        "unnamed first column",
+        "bom and quotes",
+        "blank, unlabelled and repeated rows",
+        "exact name wins",
+    ],
+)
+def test_first_column_and_label_column(tmp_path: Path, text: str) -> None:
+    assert read_labels(write(tmp_path, text)) == (["A", "B"], ["x", "y z"])
+
+
+def test_another_column_and_another_delimiter(tmp_path: Path) -> None:
+    path = write(tmp_path, "node,region,label\nA,1,x\n")
+    assert read_labels(path, "region") == (["A"], ["1"])
+    (tmp_path / "labels.tsv").write_text("node\tlabel\nA, B\tx\n")
+    assert read_labels(tmp_path / "labels.tsv") == (["A, B"], ["x"])
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("", None, "labels.csv: empty; expected a header such as: node,label"),
+        (
+            "node,labels\nA,x\n",
+            None,
+            "no column 'label' after the first, which is the node; there are 'node', 'labels'",
+        ),
+        ("node,labels\nA,x\n", None, "did you mean 'labels'?"),
+        ("node,label\nA,x\n", "regoin", "no column 'regoin'"),
+        ("label,class\nA,x\n", None, "no column 'label' after the first"),
+        ("node,Label,LABEL\nA,x,y\n", None, "2 columns are called label"),
+        (
+            "node,label\nA,x\nB,x\nA,y\n",
+            None,
+            "labels.csv:4: node 'A' is 'y' here and 'x' above; give it one class",
+        ),
+        ("node,label\n,x\n", None, "labels.csv:2: empty node"),
+        ("node,label\nA,x\nB\n", None, "labels.csv:3: 1 fields, but the header has 2"),
+        ("node,label\nA,\n", None, "no node has a label"),
+        ('node,label\nA,"x\n', None, "not CSV"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path: Path, text: str, column: str | None, message: str) -> None:
+    with pytest.raises(FormatError, match=re.escape(message)):
+        read_labels(write(tmp_path, text), column)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    write(tmp_path, "node,label\nA,x\n")
+    with pytest.raises(MissingFileError, match=r"label.csv: no such file; did you mean 'labels.csv'\?"):
+        read_labels(tmp_path / "label.csv")
+    with pytest.raises(InputError, match="is a folder; name a CSV file"):
+        read_labels(tmp_path)
+    (tmp_path / "labels.csv").write_bytes(b"node,label\nA,x\nB,\xff\n")
+    with pytest.raises(FormatError, match=r"labels.csv:\d: not UTF-8"):
+        read_labels(tmp_path / "labels.csv")
