@@ -62,7 +62,10 @@ def _number(
 
 @njit
 def _rehash(
-    keys: NDArray[np.uint64], numbers: NDArray[np.int64], to_keys: NDArray[np.uint64], to_numbers: NDArray[np.int64]
+    keys: NDArray[np.uint64],
+    numbers: NDArray[np.int64],
+    to_keys: NDArray[np.uint64],
+    to_numbers: NDArray[np.int64],
 ) -> None:
     for i in range(len(keys)):
         if keys[i] != np.uint64(0):

@@ -92,7 +92,9 @@ def _radix_pass(
 
 
 @njit
-def _runs(keys: NDArray[np.uint64], counts: NDArray[np.int64], out: NDArray[np.uint64], sums: NDArray[np.int64]) -> int:
+def _runs(
+    keys: NDArray[np.uint64], counts: NDArray[np.int64], out: NDArray[np.uint64], sums: NDArray[np.int64]
+) -> int:
     """Write each distinct key of the sorted `keys` once, with its sum; return how many there are."""
     n = -1
     for i in range(len(keys)):

@@ -163,7 +163,12 @@ def trie_from_windows(windows: Run, order: int, bits: int, vocabulary: int) -> T
     for m in range(order, 0, -1):
         tail_keys, tail_counts = _tails(end_keys, end_counts, m, bits)
         room = _count_groups(keys, bits) + len(tail_keys)
-        up = np.empty(room, np.uint64), np.empty(room, np.int64), np.empty(room + 1, np.int64), np.empty(room, np.int64)
+        up = (
+            np.empty(room, np.uint64),
+            np.empty(room, np.int64),
+            np.empty(room + 1, np.int64),
+            np.empty(room, np.int64),
+        )
         n = _group(keys, counts, tail_keys, tail_counts, bits, *up)
         keys, counts = up[0][:n].copy(), up[1][:n].copy()
         level = Level(_entities(keys, newest_mask), counts, up[2][: n + 1].copy(), up[3][:n].copy(), nothing)

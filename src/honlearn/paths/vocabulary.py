@@ -55,7 +55,9 @@ class Vocabulary:
         """Return the code of `name`; a name of another type is looked up by its text."""
         code = self._codes.get(str(name))
         if code is None:
-            raise UnknownNodeError(f"no entity {str(name)!r} among {len(self):,}{did_you_mean(name, self.names)}")
+            raise UnknownNodeError(
+                f"no entity {str(name)!r} among {len(self):,}{did_you_mean(name, self.names)}"
+            )
         return code
 
     def codes(self, names: Iterable[object]) -> NDArray[np.int32]:
@@ -112,4 +114,8 @@ class Vocabulary:
         return Vocabulary, (np.array(self.data), np.array(self.offsets))
 
     def __repr__(self) -> str:
-        return f"Vocabulary({listed(self.names[:4], 3)})" if len(self) < 5 else f"Vocabulary({len(self):,} names)"
+        return (
+            f"Vocabulary({listed(self.names[:4], 3)})"
+            if len(self) < 5
+            else f"Vocabulary({len(self):,} names)"
+        )

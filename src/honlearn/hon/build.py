@@ -62,7 +62,9 @@ class GramCounts:
                 self._divergence[m] = divergences(level, extensions, below)
         return [self._divergence[m] for m in range(2, order + 1)]
 
-    def grow(self, order: int | None = None, tau: float | None = 1.0, min_support: int = 1) -> HigherOrderNetwork:
+    def grow(
+        self, order: int | None = None, tau: float | None = 1.0, min_support: int = 1
+    ) -> HigherOrderNetwork:
         """Return the network of at most `order`, with the contexts that `tau` and `min_support` keep."""
         order = check_integer("grow", "order", self.order if order is None else order, 1, self.order)
         tau = None if tau is None else check_real("grow", "tau", tau, 0)
@@ -136,7 +138,13 @@ def _packed_trie(counters: list[WindowCounter], order: int, vocabulary: int) -> 
 
 
 def grow(
-    paths: Any, order: int = 2, tau: float | None = 1.0, min_support: int = 1, *, n_workers: int = 1, **reader_options: Any
+    paths: Any,
+    order: int = 2,
+    tau: float | None = 1.0,
+    min_support: int = 1,
+    *,
+    n_workers: int = 1,
+    **reader_options: Any,
 ) -> HigherOrderNetwork:
     """Return the higher-order network of observed paths.
 

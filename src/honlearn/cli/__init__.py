@@ -1,0 +1,68 @@
+"""The command line: a thin projection of the library, rightmost in the flow.
+
+Commands import what they need when they run, so that ``honlearn --help`` is instant. An error that honlearn
+raises on purpose is one line on standard error and exit code 2; ``--debug`` shows the traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from honlearn import __version__
+from honlearn.cli.convert import convert
+from honlearn.cli.data import data_app
+from honlearn.cli.grow import grow
+from honlearn.cli.info import info
+from honlearn.errors import HonlearnError
+
+app = typer.Typer(
+    name="honlearn",
+    help="Learn from observed paths: higher-order networks and deep graph ensembles.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"honlearn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Learn from observed paths: higher-order networks and deep graph ensembles."""
+
+
+app.command()(grow)
+app.command()(info)
+app.command()(convert)
+app.add_typer(data_app, name="data")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    words = [word for word in words if word != "--debug"]
+    try:
+        app(words, prog_name="honlearn")
+    except (HonlearnError, OSError) as error:
+        if debug:
+            raise
+        print(f"honlearn: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        print("honlearn: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
