@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError, UnknownNodeError, check_choice, did_you_mean, listed
+from honlearn.errors import UnknownNodeError, check_choice, did_you_mean, listed
 from honlearn.hon.nodes import SEPARATOR, NodeLabels
 from honlearn.hon.statistics import ContextStatistics, GrowParameters
 from honlearn.paths.vocabulary import Vocabulary
@@ -396,13 +396,3 @@ def _row_sums(indptr: NDArray[np.int64], weights: Weights) -> Weights:
         return np.asarray(ends[indptr[1:]] - ends[indptr[:-1]], np.int64)
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     return np.bincount(rows, weights=weights, minlength=len(indptr) - 1)
-
-
-def check_network(value: object, owner: str) -> HigherOrderNetwork:
-    """Return `value` if it is a network, else raise an error that names the function that wanted one."""
-    if not isinstance(value, HigherOrderNetwork):
-        raise InputError(
-            f"{owner} needs a HigherOrderNetwork, got {type(value).__name__}; "
-            "make one with honlearn.grow(paths) or honlearn.load_network(file)"
-        )
-    return value

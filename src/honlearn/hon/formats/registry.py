@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from honlearn.errors import InputError, MissingFileError, ParameterError, did_you_mean, listed
-from honlearn.hon.network import HigherOrderNetwork, check_network
+from honlearn.hon.network import HigherOrderNetwork
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,11 @@ def check_target(path: str | os.PathLike[str]) -> Format:
 
 def save(network: HigherOrderNetwork, path: str | os.PathLike[str]) -> None:
     """Write `network` to `path` in the format that its extension names, whole or not at all."""
-    check_network(network, "save")
+    if not isinstance(network, HigherOrderNetwork):
+        raise InputError(
+            f"save needs a HigherOrderNetwork, got {type(network).__name__}; "
+            "make one with honlearn.grow(paths) or honlearn.load_network(file)"
+        )
     check_target(path).load().write(network, Path(path))
 
 
