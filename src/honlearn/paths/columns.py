@@ -17,6 +17,7 @@ from honlearn.errors import InputError
 from honlearn.jit import njit
 from honlearn.paths.interner import BadName, Interner
 
+_REMEDY = "make them text or whole numbers"
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
@@ -82,7 +83,10 @@ def entity_codes(array: pa.Array, interner: Interner) -> NDArray[np.int32]:
     if is_text(array.type):
         return interner.intern(*spans(array))
     if not pa.types.is_dictionary(array.type):
-        array = array.dictionary_encode()
+        try:
+            array = array.dictionary_encode()
+        except pa.ArrowNotImplementedError:
+            raise InputError(f"values of type {array.type} cannot be names; {_REMEDY}") from None
     indices = array.indices.cast(pa.int64()).to_numpy()
     used, place = first_uses(indices, len(array.dictionary))
     names = as_text(array.dictionary.take(pa.array(used)))
@@ -102,9 +106,7 @@ def as_text(array: pa.Array) -> pa.Array:
     try:
         return array.cast(pa.large_string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise InputError(
-            f"values of type {array.type} cannot be names; make them text or whole numbers"
-        ) from None
+        raise InputError(f"values of type {array.type} cannot be names; {_REMEDY}") from None
 
 
 def whole_numbers(array: pa.Array) -> pa.Array:

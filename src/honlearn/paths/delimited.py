@@ -40,17 +40,18 @@ class DelimitedPart(FilePart):
     @property
     def columns(self) -> list[str]:
         """Names of all columns, from the header."""
-        return list(self._opening().names)
+        try:
+            return list(self._opening().names)
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{self.name}:1: the header is not UTF-8 text; convert the file to UTF-8"
+            ) from error
 
     def _opening(self) -> Any:
         """Return the schema that Arrow infers from the file's first block."""
         try:
             with self._stream() as stream:
                 return self._open(stream, csv.ConvertOptions()).schema
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{self.name}:1: the header is not UTF-8 text; convert the file to UTF-8"
-            ) from error
         except (pa.ArrowException, OSError) as error:
             raise self._worded(error) from error
 

@@ -36,7 +36,9 @@ def event_chunks(
     codes, orders, offsets = events.arranged()
     if options.gap is not None:
         assert orders is not None
-        offsets = cut_at_gaps(orders, offsets, events.gap_in_units(options.gap))
+        gap = events.gap_in_units(options.gap)
+        whole = orders.dtype.kind == "i"  # whole steps are compared as integers: exact also in nanoseconds
+        offsets = cut_at_gaps(orders, offsets, min(math.floor(gap), 2**62) if whole else float(gap))
     del orders
     start, paths = 0, len(offsets) - 1
     while start < paths:
@@ -166,8 +168,8 @@ class Events:
                 f"Got {self.options.max_gap!r} instead."
             )
         if unit:
-            return float(math.floor((gap.nanoseconds or 0) / unit))
-        return float(gap.number or 0)
+            return (gap.nanoseconds or 0) // unit
+        return gap.number or 0.0
 
     def arranged(self) -> tuple[NDArray[np.int32], NDArray[Any] | None, NDArray[np.int64]]:
         """Return codes and orders grouped by sequence and sorted within, and the offsets of sequences."""

@@ -75,7 +75,7 @@ class MemoryPart(Part):
         try:
             yield from self._converted(list(wanted))
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            first = str(error).splitlines()[0]
+            first = str(error.args[0]).splitlines()[0]
             raise InputError(
                 f"{self.name}: a column mixes types ({first}); make it one type, as with .astype(str)"
             ) from error

@@ -114,13 +114,14 @@ def _stream(
     if _is_table(source):
         if counts is not None:
             raise ParameterError("counts belongs to lists; name the table's own column with count_column")
-        return PathStream(_table_chunks(source, options), options, f"the {_kind(source)}")
+        once = type(source).__name__ == "RecordBatchReader"
+        return PathStream(_table_chunks(source, options), options, f"the {_kind(source)}", once=once)
     if isinstance(source, (str, os.PathLike)):
         return _file_stream(source, options, counts, show)
     if isinstance(source, (dict, set, frozenset, bytes)) or not hasattr(source, "__iter__"):
         raise InputError(
-            f"cannot read paths from a {_kind(source)}; give a file, a table (pandas, Polars, Arrow) or "
-            "a list of lists"
+            f"cannot read paths from an object of type {_kind(source)}; give a file, a table (pandas, "
+            "Polars, Arrow) or a list of lists"
         )
     once = iter(source) is source
     source, first = _peeked(source) if once else (source, next(iter(source), None))

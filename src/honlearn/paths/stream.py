@@ -71,7 +71,7 @@ class PathStream:
 
     def _nothing(self) -> str:
         if not self.dropped:
-            return f"{self.name}: no path at all; the source is empty"
+            return f"{self.name}: no path at all; the source is empty or all of it was skipped"
         return (
             f"{self.name}: no path at all; {self.dropped:,} were shorter than min_length="
             f"{self.options.min_length}; lower it"
