@@ -148,9 +148,10 @@ def grow(
 ) -> HigherOrderNetwork:
     """Return the higher-order network of observed paths.
 
-    A context, such as "at C, coming from A", becomes a node ``C|A`` if it was seen at least `min_support` times
-    and the distribution of its next steps differs from that of its suffix (here: of C) by more bits than
-    tau·(m − 1) / log2(1 + frequency), m being its length. `order` 1 gives the plain transition network, `tau` None keeps every context.
+    A context, such as "at C, coming from A", becomes a node ``C|A`` if it was seen at least `min_support`
+    times and the distribution of its next steps differs from that of its suffix (here: of C) by more bits
+    than tau·(m − 1) / log2(1 + frequency), m being its length. `order` 1 gives the plain transition network;
+    `tau` None keeps every context that something follows.
     Keywords beyond these are those of :func:`honlearn.read_paths`.
 
     >>> network = grow([["A", "C", "D"], ["B", "C", "E"]] * 5, order=2)

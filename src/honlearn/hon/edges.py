@@ -1,7 +1,7 @@
 """Wiring the kept contexts: trie + which contexts are kept → the canonical higher-order network.
 
-Sources are every entity and every kept context g; for each x seen after g there is one edge of weight f(g + x)
-to the longest kept suffix of g + x, else to x. Nodes and edges then take the canonical order of
+Sources are every entity and every kept context g; for each x seen after g there is one edge of weight
+f(g + x) to the longest kept suffix of g + x, else to x. Nodes and edges then take the canonical order of
 :class:`HigherOrderNetwork`, so the network is the same whatever order the paths came in.
 """
 
@@ -135,17 +135,14 @@ def _grams(trie: Trie, kept: Kept, order: int) -> NDArray[np.int32]:
 
 def _arrange(grams: NDArray[np.int32], lengths: NDArray[np.int64], entities: int) -> NDArray[np.int64]:
     """Return the canonical order of the contexts: by base, then length, then predecessors, newest first."""
-    order = grams.shape[1]
-    columns = [grams[:, 0], lengths, *(grams[:, j] for j in range(1, order))]
-    bits = entities.bit_length()
-    widths = [bits, order.bit_length(), *[bits] * (order - 1)]
-    if sum(widths) > 64:
-        return np.lexsort(columns[::-1])
-    keys = np.zeros(len(grams), np.uint64)
-    for column, width in zip(columns, widths, strict=True):
-        # Rows are filled up with −1; one is added, so that an absent predecessor sorts first as in lexsort.
-        keys = (keys << np.uint64(width)) | (column + (column is not lengths)).astype(np.uint64)
-    return sort_and_sum(keys, np.arange(len(grams)), sum(widths))[1]
+    order, bits = grams.shape[1], entities.bit_length()
+    if order * bits + order.bit_length() > 64:
+        return np.lexsort((*(grams[:, j] for j in range(order - 1, 0, -1)), lengths, grams[:, 0]))
+    # One is added to the codes, so that a predecessor that is not there (−1) sorts first.
+    keys = (grams[:, 0].astype(np.uint64) << np.uint64(order.bit_length())) | lengths.astype(np.uint64)
+    for j in range(1, order):
+        keys = (keys << np.uint64(bits)) | (grams[:, j] + 1).astype(np.uint64)
+    return sort_and_sum(keys, np.arange(len(grams)), order * bits + order.bit_length())[1]
 
 
 def build_network(

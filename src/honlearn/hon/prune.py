@@ -1,7 +1,7 @@
 """Keeping a context: which grams of 2 … k entities become nodes of the higher-order network.
 
-In: the trie of counts. Out: the divergence of every context, computed once, and, for any tau and min_support, which
-contexts are kept: then only a comparison.
+In: the trie of counts. Out: the divergence of every context, computed once, and which contexts are kept: for
+any tau and min_support only a comparison.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def thresholds(level: Level, length: int, tau: float | None) -> NDArray[np.float
     """
     if tau is None:
         return np.full(len(level), np.nan)
-    return tau * (length - 1) / np.log2(1.0 + level.count)
+    limits: NDArray[np.float64] = tau * (length - 1) / np.log2(1.0 + level.count)
+    return limits
 
 
 def kept_contexts(

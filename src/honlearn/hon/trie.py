@@ -18,7 +18,7 @@ from honlearn.jit import njit
 
 @dataclass(frozen=True)
 class Level:
-    """The grams of one length: newest entity, f(g), extensions at ``first[i]:first[i + 1]``, c(g), suffix(g)."""
+    """The grams of one length: newest entity, f(g), extensions ``first[i]:first[i + 1]``, c(g), suffix(g)."""
 
     newest: NDArray[np.int32]
     count: NDArray[np.int64]
@@ -40,7 +40,7 @@ Trie = tuple[Level, ...]
 
 @njit(inline="always")
 def seek(newest: NDArray[np.int32], low: int, high: int, wanted: int) -> int:
-    """Return where `wanted` stands in the ascending ``newest[low:high]`` that is known to hold it, by galloping."""
+    """Return where `wanted` stands in the ascending ``newest[low:high]``, which holds it, by galloping."""
     step = 1
     while low + step < high and newest[low + step] <= wanted:
         low += step
@@ -67,7 +67,7 @@ def _group(
     first: NDArray[np.int64],
     followed: NDArray[np.int64],
 ) -> int:
-    """Union the prefixes of one level's grams with the grams that end a path; return how many grams there are."""
+    """Union the prefixes of one level's grams with the grams that end a path; return how many."""
     i = j = n = 0
     shift = np.uint64(bits)
     nothing = ~np.uint64(0)
@@ -150,7 +150,7 @@ def _count_groups(child_keys: NDArray[np.uint64], bits: int) -> int:
 
 
 def trie_from_windows(windows: Run, order: int, bits: int, vocabulary: int) -> Trie:
-    """Return the trie of all gram counts from the sorted windows of :class:`WindowCounter`, which it takes over."""
+    """Return the trie of all counts from sorted windows, whose arrays it takes over."""
     keys, counts = windows
     newest_mask = np.uint64((1 << bits) - 1)
     ends = (keys & newest_mask) == END
@@ -163,15 +163,11 @@ def trie_from_windows(windows: Run, order: int, bits: int, vocabulary: int) -> T
     for m in range(order, 0, -1):
         tail_keys, tail_counts = _tails(end_keys, end_counts, m, bits)
         room = _count_groups(keys, bits) + len(tail_keys)
-        up = (
-            np.empty(room, np.uint64),
-            np.empty(room, np.int64),
-            np.empty(room + 1, np.int64),
-            np.empty(room, np.int64),
-        )
-        n = _group(keys, counts, tail_keys, tail_counts, bits, *up)
-        keys, counts = up[0][:n].copy(), up[1][:n].copy()
-        level = Level(_entities(keys, newest_mask), counts, up[2][: n + 1].copy(), up[3][:n].copy(), nothing)
+        up, sums, followed = (np.empty(room, kind) for kind in (np.uint64, np.int64, np.int64))
+        first = np.empty(room + 1, np.int64)
+        n = _group(keys, counts, tail_keys, tail_counts, bits, up, sums, first, followed)
+        keys, counts = up[:n], sums[:n]
+        level = Level(_entities(keys, newest_mask), counts, first[: n + 1], followed[:n], nothing)
         levels.append(level if m > 1 else _dense(level, vocabulary))
     return link_suffixes(levels[::-1])
 

@@ -56,7 +56,7 @@ def find(
     codes: NDArray[np.int32],
     arena: NDArray[np.uint8],
     ends: NDArray[np.int64],
-) -> int:
+) -> np.int64:
     """Return the slot of the name, or of the empty place where it belongs."""
     mask = np.uint64(len(keys) - 1)
     mixed = key * _MIX
@@ -81,7 +81,7 @@ def find(
 
 @njit(inline="always")
 def add(
-    slot: int,
+    slot: np.int64,
     key: np.uint64,
     data: NDArray[np.uint8],
     start: int,

@@ -20,13 +20,13 @@ _GREATEST = 10**17
 
 
 @njit(inline="always")
-def _parse_count(data: NDArray[np.uint8], start: int, end: int) -> int:
+def _parse_count(data: NDArray[np.uint8], start: int, end: int) -> np.int64:
     """Return the whole number in ``data[start:end]``, or 0 for anything that is no count."""
-    value = 0
+    value = np.int64(0)
     for i in range(start, end):
         digit = np.int64(data[i]) - _ZERO
         if digit < 0 or digit > 9 or value > _GREATEST:
-            return 0
+            return np.int64(0)
         value = 10 * value + digit
     return value
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -45,7 +46,7 @@ class Vocabulary:
     def names(self) -> tuple[str, ...]:
         """All names, by code."""
         raw, ends = self.data.tobytes(), self.offsets.tolist()
-        return tuple(raw[a:b].decode() for a, b in zip(ends[:-1], ends[1:], strict=True))
+        return tuple(raw[a:b].decode() for a, b in pairwise(ends))
 
     @cached_property
     def _codes(self) -> dict[str, int]:
@@ -84,7 +85,7 @@ class Vocabulary:
     def sorted_codes(self) -> NDArray[np.int64]:
         """Return the codes in the order of their names' UTF-8 bytes (the canonical order of a network)."""
         raw, ends = self.data.tobytes(), self.offsets.tolist()
-        encoded = [raw[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        encoded = [raw[a:b] for a, b in pairwise(ends)]
         return np.array(sorted(range(len(encoded)), key=encoded.__getitem__), np.int64)
 
     def __len__(self) -> int:
@@ -95,7 +96,8 @@ class Vocabulary:
     @overload
     def __getitem__(self, code: slice) -> tuple[str, ...]: ...
     def __getitem__(self, code: Any) -> str | tuple[str, ...]:
-        return self.names[code]
+        names: str | tuple[str, ...] = self.names[code]
+        return names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
