@@ -1,0 +1,138 @@
+"""Weighted neighbours with replacement: the sample-and-aggregate half of GraphSAGE.
+
+In: a network, nodes and a key for each learner. Out: node indices ``[L, R, n]``, −1 where a node has no
+neighbour in that direction. Alias tables are built once; each sample then costs one hash of (key, place),
+so the result does not depend on threads, on other learners, or on the order of the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.errors import check_choice, check_integer
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.jit import njit
+
+Direction = Literal["in", "out"]
+
+
+@njit
+def _alias_tables(indptr, weights, accept, alias):  # type: ignore[no-untyped-def]
+    """Fill Vose's alias tables by row: slot i keeps itself with chance accept[i] / 2^32, else alias[i]."""
+    longest = 0
+    for row in range(len(indptr) - 1):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    scaled = np.empty(longest, np.float64)
+    small, large = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    for row in range(len(indptr) - 1):
+        start, degree = indptr[row], indptr[row + 1] - indptr[row]
+        total = 0.0
+        for i in range(degree):
+            total += weights[start + i]
+        n_small = n_large = 0
+        for i in range(degree):
+            scaled[i] = weights[start + i] * degree / total
+            if scaled[i] < 1.0:
+                small[n_small] = i
+                n_small += 1
+            else:
+                large[n_large] = i
+                n_large += 1
+        while n_small and n_large:
+            n_small -= 1
+            light, heavy = small[n_small], large[n_large - 1]
+            accept[start + light] = np.uint32(min(scaled[light] * 4294967296.0, 4294967295.0))
+            alias[start + light] = heavy
+            scaled[heavy] -= 1.0 - scaled[light]
+            if scaled[heavy] < 1.0:
+                n_large -= 1
+                small[n_small] = heavy
+                n_small += 1
+        for k in range(n_small):
+            accept[start + small[k]] = 0xFFFFFFFF
+            alias[start + small[k]] = small[k]
+        for k in range(n_large):
+            accept[start + large[k]] = 0xFFFFFFFF
+            alias[start + large[k]] = large[k]
+
+
+@njit
+def _sample(indptr, indices, accept, alias, nodes, keys, out):  # type: ignore[no-untyped-def]
+    """Fill out[l, r, :] with neighbours of nodes[l, r]; sample s of learner l reads hash(keys[l] + s)."""
+    n = out.shape[2]
+    for learner in range(out.shape[0]):
+        key = np.uint64(keys[learner])
+        for row in range(out.shape[1]):
+            node = nodes[learner, row]
+            start = indptr[node] if node >= 0 else 0
+            degree = np.uint64(indptr[node + 1] - start) if node >= 0 else np.uint64(0)
+            for i in range(n):
+                if degree == 0:
+                    out[learner, row, i] = -1
+                    continue
+                x = key + np.uint64(row * n + i + 1) * np.uint64(0x9E3779B97F4A7C15)
+                x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                x = x ^ (x >> np.uint64(31))
+                slot = start + np.int64(((x >> np.uint64(32)) * degree) >> np.uint64(32))
+                coin = x & np.uint64(0xFFFFFFFF)
+                keep = coin <= np.uint64(accept[slot])
+                out[learner, row, i] = indices[slot if keep else start + alias[slot]]
+
+
+class NeighborSampler:
+    """Samples in- and out-neighbours with replacement, with probability proportional to edge weight.
+
+    >>> from honlearn.hon.edgelist import from_edges
+    >>> sampler = NeighborSampler(from_edges(["A", "B"], ["B", "C"], [1, 5]))
+    >>> nodes = np.array([[0, 1, 2]], np.int32)
+    >>> sampler.sample(nodes, 2, "out", np.array([7], np.uint64)).tolist()
+    [[[1, 1], [2, 2], [-1, -1]]]
+    """
+
+    def __init__(self, network: HigherOrderNetwork) -> None:
+        self.network = network
+        sides = {
+            "out": (network.indptr, network.indices, network.weights),
+            "in": (network.in_indptr, network.in_indices, network.in_weights),
+        }
+        self._tables = {}
+        for side, (indptr, indices, weights) in sides.items():
+            accept, alias = np.empty(len(indices), np.uint32), np.empty(len(indices), np.int32)
+            _alias_tables(indptr, weights.astype(np.float64), accept, alias)
+            self._tables[side] = (indptr, indices, accept, alias)
+
+    def sample(
+        self, nodes: NDArray[np.int32], n: int, direction: Direction, keys: NDArray[np.uint64]
+    ) -> NDArray[np.int32]:
+        """Return n neighbours of each node [L, R] → int32 [L, R, n]; −1 for none, and for a node −1."""
+        check_choice("sample", "direction", direction, ("in", "out"))
+        out = np.empty((*nodes.shape, n), np.int32)
+        _sample(*self._tables[direction], np.ascontiguousarray(nodes, np.int32), keys, out)
+        return out
+
+    def levels(
+        self, roots: NDArray[np.int32], fan_outs: Sequence[int], keys: NDArray[np.uint64]
+    ) -> list[NDArray[np.int32]]:
+        """Return the tree under the roots [L, B], level by level, root level first.
+
+        Level j + 1 holds, for each place of level j, its `fan_outs[j]` in-neighbours and then as many
+        out-neighbours: int32 [L, R_j · 2 · n]. `keys` is uint64 [2 · depth, L].
+        """
+        out = [np.ascontiguousarray(roots, np.int32)]
+        for depth, n in enumerate(check_fan_outs("levels", fan_outs)):
+            learners, places = out[-1].shape
+            level = np.empty((learners, places, 2, n), np.int32)
+            level[:, :, 0] = self.sample(out[-1], n, "in", keys[2 * depth])
+            level[:, :, 1] = self.sample(out[-1], n, "out", keys[2 * depth + 1])
+            out.append(level.reshape(learners, -1))
+        return out
+
+
+def check_fan_outs(owner: str, fan_outs: Sequence[int]) -> tuple[int, ...]:
+    """Return the fan-outs as a tuple of whole numbers, each at least 1, or raise."""
+    return tuple(check_integer(owner, "fan_outs", n, 1) for n in fan_outs)

@@ -1,0 +1,261 @@
+"""Node classification: deep graph ensembles behind scikit-learn's contract.
+
+In: a higher-order network, names of labelled nodes and their labels. Out: a fitted :class:`DGEClassifier`
+that predicts classes, probabilities, what each learner thinks, and how far the learners disagree.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.models.ensemble import Architecture, Ensemble
+from honlearn.models.examples import Examples
+from honlearn.models.inference import Inference
+from honlearn.models.runtime import Runtime
+from honlearn.models.training import Trainer, TrainingOptions
+from honlearn.sampling.relatives import RelativeSampler
+from honlearn.seeds import root_seed
+from honlearn.tasks import parameters as check
+
+
+class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classifies the entities of a higher-order network with an ensemble of graph neural networks.
+
+    Parameters are flat keywords, though there are many, so that ``GridSearchCV``, ``set_params`` and the
+    command line's ``--set key=value`` reach each of them; inside they travel as two frozen dataclasses.
+
+    Ensemble: `variant` is ``"bag"`` (Eq. 5c), ``"pool"`` (5b), ``"concat"`` (5a), ``"attn"`` (appendix; with
+    `n_heads` heads) or ``"batch"``; `shared` trains one set of weights for all learners (the paper's ``*``;
+    batch always does); `n_learners` is ℓ.
+
+    Learners: `aggregator` is ``"mean"``, ``"max"`` or ``"gin"``; `widths` has one number for each layer;
+    `fan_outs` None reads whole neighbourhoods, a sequence samples that many in- and out-neighbours at each
+    depth; `normalize` scales representations to length 1 before the classes, as the published program does.
+    `features` are optional numbers for each entity ([V, F], dense or sparse, rows as in
+    ``network.vocabulary``, or a DataFrame indexed by name), beside `identity` features or alone.
+
+    Training: Adam with `learning_rate` and `weight_decay` on batches of `batch_size`; `input_dropout` drops
+    neighbours (with features alone: their elements), `hidden_dropout` hidden numbers; at most `max_epochs`,
+    ended after `patience` epochs without a better loss on a stratified `validation_fraction`, the best epoch
+    restored (in a bag each learner has a validation part and a best epoch of its own; 0 trains
+    `max_epochs`); `refit` then trains anew on everything for as many epochs. `class_weight` is None,
+    ``"balanced"`` or a mapping. `checkpoint` names a file that is written every `checkpoint_seconds`; a `fit`
+    that finds it goes on from there to the same result, and removes it when done.
+
+    Inference: each member averages over `n_draws` draws of relatives, or over ``"all"`` relatives weighted
+    by Eq. 3. `device` is ``"cpu"``, ``"cuda"`` or ``"mps"``; `n_threads` None uses all cores; `random_state`
+    decides every random choice; `verbose` None shows progress on a terminal.
+
+    >>> from honlearn.hon.edgelist import from_edges
+    >>> ring = [(f"{s}{i}", f"{s}{(i + 1) % 6}") for s in "ab" for i in range(6)]
+    >>> hon = from_edges(*zip(*ring), [1] * 12)
+    >>> names = list(hon.vocabulary)
+    >>> clf = DGEClassifier(hon, n_learners=4, widths=(9, 9), random_state=0)
+    >>> clf = clf.fit(names[1:-1], [name[0] for name in names[1:-1]])
+    >>> clf.predict(["a0", "b5"]).tolist(), clf.member_proba(["a0"]).shape
+    (['a', 'b'], (4, 1, 2))
+    """
+
+    def __init__(
+        self,
+        network: HigherOrderNetwork,
+        variant: str = "bag",
+        shared: bool = False,
+        n_learners: int = 16,
+        aggregator: str = "mean",
+        widths: int | Sequence[int] = (128, 128),
+        fan_outs: Sequence[int] | None = None,
+        normalize: bool = False,
+        features: Any = None,
+        identity: bool = True,
+        n_heads: int = 5,
+        learning_rate: float = 0.01,
+        batch_size: int = 512,
+        max_epochs: int = 60,
+        patience: int = 4,
+        validation_fraction: float = 0.15,
+        refit: bool = False,
+        input_dropout: float = 0.6,
+        hidden_dropout: float = 0.6,
+        weight_decay: float = 0.0,
+        class_weight: Any = None,
+        n_draws: int | str = "all",
+        device: str = "cpu",
+        n_threads: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 60.0,
+        random_state: int | np.random.Generator | None = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.network = network
+        self.variant = variant
+        self.shared = shared
+        self.n_learners = n_learners
+        self.aggregator = aggregator
+        self.widths = widths
+        self.fan_outs = fan_outs
+        self.normalize = normalize
+        self.features = features
+        self.identity = identity
+        self.n_heads = n_heads
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.refit = refit
+        self.input_dropout = input_dropout
+        self.hidden_dropout = hidden_dropout
+        self.weight_decay = weight_decay
+        self.class_weight = class_weight
+        self.n_draws = n_draws
+        self.device = device
+        self.n_threads = n_threads
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # --- fitting -------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DGEClassifier:
+        """Train on the nodes named in X with labels y; other nodes of the network take part unlabelled."""
+        network = check.network(self.network)
+        given = self.get_params(deep=False)
+        nodes = check.node_codes(network, X, "fit")
+        classes, codes = check.class_codes(y, len(nodes))
+        weights = check.example_weights(self.class_weight, sample_weight, classes, codes)
+        shape = check.architecture(given, len(classes), network.n_entities)
+        options, _ = check.training_options(given), check.draws(self.n_draws)
+        self.seed_ = root_seed(self.random_state)
+        state, trainer = self._train(shape, options, Examples(nodes, codes, weights))
+        self.classes_, self.architecture_ = classes, shape
+        self._restore(state)
+        self._set_history(trainer)
+        if options.checkpoint is not None:
+            options.checkpoint.unlink(missing_ok=True)
+        return self
+
+    def _train(
+        self,
+        shape: Architecture,
+        options: TrainingOptions,
+        examples: Examples,
+        learners: Sequence[int] | None = None,
+    ) -> tuple[dict[str, torch.Tensor], Trainer]:
+        """Train the ensemble, or some of its learners; return the best state and the trainer."""
+        learners = range(shape.n_learners) if learners is None else learners
+        features = check.user_features(self.features, self.network)
+        near = check.neighborhood(self.network, shape, self.fan_outs)
+        run, sampler = Runtime(self.device, self.n_threads), RelativeSampler(self.network)
+        schedule = None
+        with run.threads():
+            for phase in ("search", "refit") if self.refit else ("search",):
+                marked = options
+                if options.checkpoint is not None and phase == "refit":
+                    marked = dataclasses.replace(options, checkpoint=options.checkpoint.with_suffix(".refit"))
+                ensemble = Ensemble(shape, self.seed_, learners, features)
+                trainer = Trainer(
+                    ensemble, near, sampler, examples, marked, self.seed_, learners, run,
+                    schedule, self._fingerprint(examples, phase),
+                )  # fmt: skip
+                state = trainer.fit()
+                schedule = trainer.at.best_epochs
+        return {name: tensor.cpu() for name, tensor in state.items()}, trainer
+
+    def _fingerprint(self, examples: Examples, phase: str) -> str:
+        """Return a digest of all that decides the result, so that a checkpoint finds only its own run."""
+        ignored = (
+            "network",
+            "features",
+            "device",
+            "n_threads",
+            "checkpoint",
+            "checkpoint_seconds",
+            "verbose",
+        )
+        given = {k: v for k, v in self.get_params(deep=False).items() if k not in (*ignored, "random_state")}
+        digest = hashlib.sha256(repr((phase, self.seed_, sorted(given.items()))).encode())
+        network = self.network
+        for array in (network.grams, network.indptr, network.indices, network.weights):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        for array in (examples.nodes, examples.labels, examples.weights):
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
+    def _restore(self, state: dict[str, torch.Tensor]) -> None:
+        """Build the ensemble that predicts from a state; learners of bag* now have weights of their own."""
+        shape = self.architecture_
+        if shape.is_sequential:
+            shape = dataclasses.replace(shape, shared=False)
+        features = check.user_features(self.features, self.network)
+        self.ensemble_ = Ensemble(shape, self.seed_, range(shape.n_learners), features)
+        self.ensemble_.load_state_dict(state)
+
+    def _set_history(self, trainer: Trainer) -> None:
+        import pandas as pd
+
+        self.history_ = pd.DataFrame(trainer.at.history)
+        self.best_epochs_ = np.concatenate([np.asarray(row) for row in trainer.at.best_epochs])
+
+    # --- predicting ----------------------------------------------------------------------------------
+
+    def member_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return the class probabilities of each member, [L, B, C]; see :mod:`honlearn.models.inference`."""
+        return self._infer(X, "member_proba")
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return class probabilities, the mean over members, [B, C]; columns as in ``classes_``."""
+        mean = self._infer(X, "predict_proba").mean(0, dtype=np.float64)
+        return np.asarray(mean / mean.sum(1, keepdims=True), np.float32)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each node, [B]."""
+        return np.asarray(self.classes_[self._infer(X, "predict").mean(0, dtype=np.float64).argmax(1)])
+
+    def embed(self, X: Any) -> NDArray[np.float32]:
+        """Return what the classes are read from: learners side by side (bag, concat), their mean (pool), …"""
+        nodes, inference = self._inference(X, "embed")
+        with inference.run.threads():
+            return inference.embed(nodes)
+
+    def disagreement(self, X: Any) -> NDArray[np.float64]:
+        """Return the share of pairs of members that predict different classes, for each node, [B]."""
+        votes = self._infer(X, "disagreement").argmax(2)
+        members = len(votes)
+        if members == 1:
+            return np.zeros(votes.shape[1])
+        counts = (votes[:, :, None] == np.arange(len(self.classes_))).sum(0)
+        agreeing = (counts * (counts - 1)).sum(1) / (members * (members - 1))
+        return np.asarray(1.0 - agreeing, np.float64)
+
+    def entropy(self, X: Any) -> NDArray[np.float64]:
+        """Return the entropy of the predicted probabilities in nats, for each node, [B]."""
+        proba = self._infer(X, "entropy").mean(0, dtype=np.float64)
+        return np.asarray(-(proba * np.log(np.maximum(proba, 1e-300))).sum(1), np.float64)
+
+    def _infer(self, X: Any, what: str) -> NDArray[np.float32]:
+        nodes, inference = self._inference(X, what)
+        if not len(nodes):
+            return np.zeros((self.architecture_.n_learners, 0, len(self.classes_)), np.float32)
+        with inference.run.threads():
+            return inference.member_proba(nodes)
+
+    def _inference(self, X: Any, what: str) -> tuple[NDArray[np.int32], Inference]:
+        check_is_fitted(self, "ensemble_")
+        nodes = check.node_codes(self.network, X, what)
+        near = check.neighborhood(self.network, self.architecture_, self.fan_outs)
+        run, sampler = Runtime(self.device, self.n_threads), RelativeSampler(self.network)
+        count = check.draws(self.n_draws)
+        return nodes, Inference(self.ensemble_, near, sampler, self.seed_, run, count)
