@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from network_cases import FIGURE, Edges, edge_lists, network
 
 from honlearn.errors import ParameterError
@@ -33,6 +33,7 @@ def test_the_papers_figure() -> None:
     assert network(FIGURE).dependencies(top=1, shifts=1).shifts.tolist() == [(Shift("D", 0.0, 0.75),)]
 
 
+@settings(deadline=None)  # the first example imports and compiles
 @given(edge_lists())
 def test_rows_agree_with_the_transitions(edges: Edges) -> None:
     hon = network(edges)

@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from network_cases import FIGURE, Edges, edge_lists, names, network
 
@@ -17,6 +17,7 @@ from honlearn.hon.edgelist import from_edges
 from honlearn.hon.invariants import check_canonical
 
 
+@settings(deadline=None)  # the first example imports and compiles
 @given(edge_lists(names()), st.randoms())
 def test_edges_come_back_whatever_their_order(edges: Edges, random: Any) -> None:
     hon = network(edges)
@@ -28,6 +29,7 @@ def test_edges_come_back_whatever_their_order(edges: Edges, random: Any) -> None
     assert network(dict(shuffled)) == hon
 
 
+@settings(deadline=None)  # the first example imports and compiles
 @given(edge_lists())
 def test_nodes_are_the_labels_and_every_entity(edges: Edges) -> None:
     hon = network(edges)

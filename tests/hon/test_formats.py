@@ -19,7 +19,7 @@ from honlearn.hon.formats import FORMATS, growhon, load_network, save
 
 READABLE = [suffix for suffix, form in FORMATS.items() if form.readable]
 # The same file is written again for each example, as users do.
-one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+one_folder = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize("suffix", READABLE)

@@ -38,7 +38,7 @@ def test_statistics_and_parameters_are_kept(tmp_path: Path, grown: HigherOrderNe
     assert back.dependencies().equals(grown.dependencies())
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edges=edge_lists(names()))
 def test_memory_mapped_networks_are_the_same(tmp_path: Path, edges: Edges) -> None:
     hon = network(edges)

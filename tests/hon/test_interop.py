@@ -6,12 +6,13 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from network_cases import FIGURE, Edges, edge_lists, names, network
 
 from honlearn.hon.edgelist import from_edges
 
 
+@settings(deadline=None)  # the first example imports and compiles
 @given(edge_lists(names()))
 def test_tables_hold_the_edges_and_lead_back(edges: Edges) -> None:
     hon = network(edges)
@@ -23,6 +24,7 @@ def test_tables_hold_the_edges_and_lead_back(edges: Edges) -> None:
     assert isinstance(hon.to_polars(), pl.DataFrame)
 
 
+@settings(deadline=None)  # the first example imports and compiles
 @given(edge_lists(names()))
 def test_networkx_holds_labels_bases_and_weights(edges: Edges) -> None:
     hon = network(edges)
@@ -33,6 +35,7 @@ def test_networkx_holds_labels_bases_and_weights(edges: Edges) -> None:
         assert data == {"base": label.split("|")[0], "order": label.count("|") + 1}
 
 
+@settings(deadline=None)  # the first example imports and compiles
 @given(edge_lists())
 def test_scipy_is_the_weighted_adjacency(edges: Edges) -> None:
     hon = network(edges)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from network_cases import FIGURE, Edges, edge_lists, network
 
 from honlearn.errors import InputError, ParameterError, UnknownNodeError
@@ -51,6 +51,7 @@ def test_the_papers_figure() -> None:
     assert "Z" not in hon
 
 
+@settings(deadline=None)  # the first example imports and compiles
 @given(edge_lists())
 def test_in_edges_are_the_out_edges_turned_round(edges: Edges) -> None:
     hon = network(edges)
@@ -69,6 +70,7 @@ def test_in_edges_are_the_out_edges_turned_round(edges: Edges) -> None:
         assert (np.diff(row) > 0).all()
 
 
+@settings(deadline=None)  # the first example imports and compiles
 @given(edge_lists())
 def test_families_are_a_partition_and_equation_3_sums_to_one_in_each(edges: Edges) -> None:
     hon = network(edges)
@@ -89,6 +91,7 @@ def test_families_are_a_partition_and_equation_3_sums_to_one_in_each(edges: Edge
             assert probability[members].tolist() == [1.0] + [0.0] * (len(members) - 1)
 
 
+@settings(deadline=None)  # the first example imports and compiles
 @given(edge_lists(fractions=False))
 def test_first_order_collapses_the_rows_of_the_base_nodes(edges: Edges) -> None:
     collapsed: Edges = {}

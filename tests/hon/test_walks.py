@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 from honlearn.errors import InputError, ParameterError, UnknownNodeError
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(edge_lists())
 def test_walks_follow_edges_until_they_cannot(edges: Edges) -> None:
     hon = network(edges)
