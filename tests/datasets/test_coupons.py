@@ -6,6 +6,7 @@ import gzip
 import random
 import zipfile
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -171,7 +172,7 @@ def test_a_real_quarter_written_as_coupons_comes_back(shared: Path, tmp_path: Pa
     rows: list[Row] = [
         (itinerary, sequence, *place[origin], *place[dest])
         for itinerary, path in enumerate(quarter.paths)
-        for sequence, (origin, dest) in enumerate(zip(path[:-1], path[1:], strict=True), 1)
+        for sequence, (origin, dest) in enumerate(pairwise(path), 1)
     ]
     data = db1b(write(tmp_path / "coupons.zip", custom(rows)))
     assert list(data.paths) == list(quarter.paths)
