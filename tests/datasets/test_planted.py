@@ -27,7 +27,7 @@ CHANCE = 0.25
 
 
 def made(labelled: str, order: int, noise: float, **sizes: int) -> Dataset:
-    sizes = {"n_nodes": 80 if (labelled, order) == ("hubs", 3) else 120, **sizes}
+    sizes = {"n_nodes": 80, "n_hubs": 2 if labelled == "hubs" else 4, **sizes}
     return synthetic(4, order=order, labelled=labelled, noise=noise, seed=5, **sizes)
 
 

@@ -97,9 +97,11 @@ def _write_paths(paths: Paths, file: Path) -> None:
     if bad is not None:
         raise InputError(f"the name {bad!r} has white space, which separates names in paths.txt; rename it")
     counts = [1] * len(paths) if paths.counts is None else paths.counts.tolist()
+    stops = [*map(paths.vocabulary.names.__getitem__, paths.codes.tolist())]
+    ends = paths.offsets.tolist()
     with file.open("w", encoding="utf-8", newline="\n") as out:
-        for path, count in zip(paths, counts, strict=True):
-            out.write((" ".join(path) + "\n") * count)
+        for start, stop, count in zip(ends[:-1], ends[1:], counts, strict=True):
+            out.write((" ".join(stops[start:stop]) + "\n") * count)
 
 
 def _read_nodes(file: Path) -> pd.DataFrame:
