@@ -118,7 +118,7 @@ def _local(folder: str | os.PathLike[str] | None, sha256: str | None, timeout: f
         return fetch(URL, sha256=sha256, timeout=timeout)
     except DownloadError as error:
         raise DownloadError(
-            f"{error}, or pass the archive or its unpacked folder: wikispeedia(folder)"
+            f"{error}, or pass the archive or its unpacked folder: wikispeedia(folder), --from FOLDER"
         ) from error
 
 
