@@ -48,6 +48,22 @@ def _fill(
     while path < len(offsets) - 1:
         start, end = offsets[path], offsets[path + 1]
         key = np.uint64(0)
+        if position == start and end - start >= order and used + end - start < len(keys):
+            # The common case without a test for each entity: the whole path fits.
+            for i in range(start, start + order):
+                key = (key << shift) | np.uint64(codes[i] + FIRST)
+            from_here = used
+            for i in range(start + order, end):
+                key = ((key << shift) | np.uint64(codes[i] + FIRST)) & mask
+                keys[used] = key
+                used += 1
+            keys[used] = ((key << shift) | np.uint64(END)) & mask
+            used += 1
+            if len(weights):
+                counts[from_here:used] = weights[path]
+            path += 1
+            position = end
+            continue
         for i in range(max(start, position - order), position):
             key = (key << shift) | np.uint64(codes[i] + FIRST)
         while position <= end:
@@ -69,21 +85,33 @@ def _fill(
 
 
 @njit
+def _places(keys: NDArray[np.uint64], passes: int, digit: int) -> NDArray[np.int64]:
+    """Return, for each pass of a radix sort, where the first key with each digit belongs."""
+    mask = np.uint64((1 << digit) - 1)
+    places = np.zeros((passes, (1 << digit) + 1), np.int64)
+    for i in range(len(keys)):
+        key = keys[i]
+        for p in range(passes):
+            places[p, (key & mask) + np.uint64(1)] += 1
+            key >>= np.uint64(digit)
+    for p in range(passes):
+        for d in range(1 << digit):
+            places[p, d + 1] += places[p, d]
+    return places
+
+
+@njit
 def _radix_pass(
     keys: NDArray[np.uint64],
     counts: NDArray[np.int64],
     to_keys: NDArray[np.uint64],
     to_counts: NDArray[np.int64],
+    place: NDArray[np.int64],
     shift: int,
     digit: int,
 ) -> None:
-    """Sort stably by the bits from `shift` on; counts travel along when there are any."""
+    """Sort stably by the `digit` bits from `shift` on; counts travel along when there are any."""
     mask = np.uint64((1 << digit) - 1)
-    place = np.zeros((1 << digit) + 1, np.int64)
-    for i in range(len(keys)):
-        place[((keys[i] >> np.uint64(shift)) & mask) + np.uint64(1)] += 1
-    for d in range(1, len(place)):
-        place[d] += place[d - 1]
     for i in range(len(keys)):
         d = (keys[i] >> np.uint64(shift)) & mask
         to = place[d]
@@ -113,8 +141,9 @@ def sort_and_sum(keys: NDArray[np.uint64], counts: NDArray[np.int64], width: int
     passes = -(-width // _DIGIT)
     digit = -(-width // passes)
     spare_keys, spare_counts = np.empty_like(keys), np.empty_like(counts)
+    places = _places(keys, passes, digit)
     for i in range(passes):
-        _radix_pass(keys, counts, spare_keys, spare_counts, i * digit, min(digit, width - i * digit))
+        _radix_pass(keys, counts, spare_keys, spare_counts, places[i], i * digit, digit)
         keys, spare_keys, counts, spare_counts = spare_keys, keys, spare_counts, counts
     sums = np.empty(len(keys), np.int64)
     n = _runs(keys, counts, spare_keys, sums)

@@ -137,7 +137,7 @@ def _arrange(grams: NDArray[np.int32], lengths: NDArray[np.int64], entities: int
     """Return the canonical order of the contexts: by base, then length, then predecessors, newest first."""
     order, bits = grams.shape[1], entities.bit_length()
     if order * bits + order.bit_length() > 64:
-        return np.lexsort((*(grams[:, j] for j in range(order - 1, 0, -1)), lengths, grams[:, 0]))
+        return np.lexsort([*grams[:, :0:-1].T, lengths, grams[:, 0]])
     # One is added to the codes, so that a predecessor that is not there (−1) sorts first.
     keys = (grams[:, 0].astype(np.uint64) << np.uint64(order.bit_length())) | lengths.astype(np.uint64)
     for j in range(1, order):

@@ -163,8 +163,8 @@ def trie_from_windows(windows: Run, order: int, bits: int, vocabulary: int) -> T
     for m in range(order, 0, -1):
         tail_keys, tail_counts = _tails(end_keys, end_counts, m, bits)
         room = _count_groups(keys, bits) + len(tail_keys)
-        up, sums, followed = (np.empty(room, kind) for kind in (np.uint64, np.int64, np.int64))
-        first = np.empty(room + 1, np.int64)
+        up, first = np.empty(room, np.uint64), np.empty(room + 1, np.int64)
+        sums, followed = np.empty(room, np.int64), np.empty(room, np.int64)
         n = _group(keys, counts, tail_keys, tail_counts, bits, up, sums, first, followed)
         keys, counts = up[:n], sums[:n]
         level = Level(_entities(keys, newest_mask), counts, first[: n + 1], followed[:n], nothing)

@@ -29,9 +29,11 @@ _STAND_IN = b"\x00"
 
 def open_bytes(file: Path) -> Any:
     """Open a file for reading bytes, decompressing ``.gz`` and ``.zst`` on the way."""
+    compression = {".gz": "gzip", ".zst": "zstd"}.get(file.suffix.lower())
+    if compression is None:
+        return file.open("rb", buffering=0)
     import pyarrow as pa
 
-    compression = {".gz": "gzip", ".zst": "zstd"}.get(file.suffix.lower())
     return pa.input_stream(str(file), compression=compression, buffer_size=0)
 
 
@@ -96,13 +98,14 @@ class _Scanner:
         self.separator = delimiter[0] if len(delimiter) == 1 else _STAND_IN[0]
         self.seen_at = np.empty(len(interner.ends), np.int64)
 
-    def scan(self, offset: int, buffer: bytearray, held: int) -> PathChunk:
-        data, used = self._bytes(offset, buffer, held)
+    def scan(self, offset: int, buffer: bytearray, used: int) -> PathChunk:
+        data, used = self._bytes(offset, buffer, used)
         known = self.interner.size
         out = np.empty(used // 2 + 1, np.int32)
-        lines = buffer.count(b"\n", 0, held)
-        offsets = np.zeros(lines + 1, np.int64)
-        counts = np.empty(lines if self.options.trailing_count else 0, np.int64)
+        # A path takes two bytes or more. Memory that is never written costs nothing; counting lines would.
+        offsets = np.empty(used // 2 + 2, np.int64)
+        offsets[0] = 0
+        counts = np.empty(len(offsets) if self.options.trailing_count else 0, np.int64)
         start = len(_BOM) if offset == 0 and bytes(data[: len(_BOM)]) == _BOM else 0
         state = np.array([start, 0, 0, known], np.int64)
         while True:

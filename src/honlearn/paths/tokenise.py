@@ -59,7 +59,7 @@ def scan(
     separator = np.uint8(delimiter)
     while position < stop:
         line_start, line_written, column, status = position, written, 0, DONE
-        count, at_end = 1, False
+        count, at_end = np.int64(1), False
         while not at_end:
             start = position
             key = np.uint64(0)

@@ -1,0 +1,30 @@
+# Each target sets up what it needs; a bare clone and Python 3.10+ are enough.
+VENV ?= .venv
+PYTHON_BIN = $(VENV)/bin/python
+export VENV
+
+.PHONY: help demo test check bench setup
+
+help:            ## what there is to make
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 10
+
+demo:            ## the bundled US flights: build the network and show what it remembers
+	@scripts/setup.sh
+	@scripts/demo.sh
+
+test:            ## every test, in parallel
+	@scripts/setup.sh dev
+	@$(PYTHON_BIN) -m pytest -q -n auto $(ARGS)
+
+check:           ## style and types
+	@scripts/setup.sh dev
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+
+bench:           ## speed and memory; SCALE=0.01 for a quick look
+	@scripts/setup.sh dev
+	@$(PYTHON_BIN) benchmarks/bench_grow.py $(ARGS)
+
+setup:           ## only the set-up, with the tools of the tests
+	@scripts/setup.sh dev
