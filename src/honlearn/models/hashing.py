@@ -7,6 +7,8 @@ written twice, once for compiled loops and once on tensors; a test holds them to
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ _MASK = 0xFFFFFFFF
 
 
 @njit(inline="always")
-def hash32(place, key):  # type: ignore[no-untyped-def]
+def hash32(place: Any, key: Any) -> Any:
     """Return 32 well-mixed bits of a place (uint32) under a key (uint32)."""
     x = np.uint32(place * np.uint32(0x9E3779B1)) ^ key
     x ^= x >> np.uint32(16)

@@ -25,8 +25,8 @@ class Inference:
     """Predicts with a trained ensemble; `n_draws` draws of relatives for each member, 0 for all of them.
 
     Members are the learners of a bag. Where learners are pooled before the classes (concat, pool, attn), and
-    for batch*, members are L draws of relatives through the whole model; over all relatives there is then
-    only one member: its representations are expectations under Eq. 3.
+    for batch*, members are L draws of relatives through the whole model. Over all relatives, the prediction
+    of a pooled model reads expectations of its representations under Eq. 3, instead of its members.
     """
 
     def __init__(
@@ -42,26 +42,34 @@ class Inference:
         self.seed, self.run, self.n_draws = seed, run, n_draws
         self.shape = ensemble.shape
 
-    @torch.no_grad()
+    def proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return the ensemble's probabilities for these entities, float32 [B, C]."""
+        members = self._members(nodes, self.n_draws).mean(0, dtype=np.float64)
+        return np.asarray(members / members.sum(1, keepdims=True), np.float32)
+
     def member_proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return the probabilities of each member for these entities, float32 [M, B, C]."""
+        """Return the probabilities of each member for these entities, float32 [L, B, C]."""
+        return self._members(nodes, self.n_draws if self.shape.variant == "bag" else max(self.n_draws, 1))
+
+    @torch.no_grad()
+    def _members(self, nodes: NDArray[np.int32], n_draws: int) -> NDArray[np.float32]:
+        """Return what is averaged, [M, B, C]; with no draws (all relatives) M is 1 where it is not a bag."""
+        relatives, table = self._represented(nodes, n_draws)
         if self.shape.is_joint:
-            return self._joint(nodes)
-        relatives, table = self._represented(nodes)
+            return self._joint(nodes, relatives, table, n_draws)
         proba = torch.softmax(self.ensemble.head(table).double(), 2).float().cpu().numpy()
-        if self.n_draws == 0:
+        if n_draws == 0:
             return self._expected(nodes, relatives, proba)
         out = np.zeros((self.shape.n_learners, len(nodes), proba.shape[2]), np.float32)
-        for draw in range(self.n_draws):
-            place = np.searchsorted(relatives, self._drawn(draw)[:, nodes])
-            learner = np.arange(len(out))[:, None] if len(proba) > 1 else 0
-            out += proba[learner, place]
-        return out / np.float32(self.n_draws)
+        learner = np.arange(len(out))[:, None] if len(proba) > 1 else 0
+        for draw in range(n_draws):
+            out += proba[learner, np.searchsorted(relatives, self._drawn(draw)[:, nodes])]
+        return out / np.float32(n_draws)
 
     @torch.no_grad()
     def embed(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
         """Return what the classes are read from, averaged over relatives or draws, float32 [B, d']."""
-        relatives, table = self._represented(nodes)
+        relatives, table = self._represented(nodes, self.n_draws)
         values = table.cpu().numpy()
         if self.n_draws == 0:
             h = self._expected(nodes, relatives, values)
@@ -74,23 +82,22 @@ class Inference:
         read: torch.Tensor = self.ensemble.head.read(torch.from_numpy(h).to(self.run.device))  # type: ignore[operator]
         return np.asarray(read.cpu().numpy(), np.float32)
 
-    def _drawn(self, draw: int, learners: int | None = None) -> NDArray[np.int32]:
-        """Return the relatives of a draw for each member, int32 [L, V]."""
-        count = self.shape.n_learners if learners is None else learners
-        return self.sampler.draw(self.seed, range(count), "inference", draw)
+    def _drawn(self, draw: int) -> NDArray[np.int32]:
+        """Return the relatives of a draw for each learner, int32 [L, V]."""
+        return self.sampler.draw(self.seed, range(self.shape.n_learners), "inference", draw)
 
-    def _needed(self, nodes: NDArray[np.int32]) -> NDArray[np.int32]:
+    def _needed(self, nodes: NDArray[np.int32], n_draws: int) -> NDArray[np.int32]:
         """Return the distinct relatives that a prediction for these entities reads, ascending."""
         network = self.sampler.network
-        if self.n_draws == 0:
+        if n_draws == 0:
             possible = self.sampler.probabilities > 0
             return np.flatnonzero(possible & np.isin(network.base, nodes)).astype(np.int32)
-        draws = self.n_draws * (self.shape.n_learners if self.shape.is_joint else 1)
+        draws = n_draws * (self.shape.n_learners if self.shape.is_joint else 1)
         return np.unique(np.stack([self._drawn(draw)[:, nodes] for draw in range(draws)]))
 
-    def _represented(self, nodes: NDArray[np.int32]) -> tuple[NDArray[np.int32], torch.Tensor]:
+    def _represented(self, nodes: NDArray[np.int32], n_draws: int) -> tuple[NDArray[np.int32], torch.Tensor]:
         """Return the relatives needed [R], ascending, and their representations by each learner [P, R, d]."""
-        relatives = self._needed(nodes)
+        relatives = self._needed(nodes, n_draws)
         learners = 1 if self.shape.variant == "batch" else self.shape.n_learners
         streams = [derive_seed(self.seed, "inference", learner) for learner in range(learners)]
         size = max(1, _CHUNK // (learners * max(self.shape.widths)))
@@ -113,22 +120,32 @@ class Inference:
         sums = np.add.reduceat(weighted, starts, axis=1)
         return sums[:, np.searchsorted(base[order][starts], nodes)]
 
-    def _joint(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
-        relatives, table = self._represented(nodes)
-        learners = torch.arange(table.shape[0], device=table.device)[:, None]
+    def _joint(
+        self, nodes: NDArray[np.int32], relatives: NDArray[np.int32], table: torch.Tensor, n_draws: int
+    ) -> NDArray[np.float32]:
+        """Return the probabilities of pooled learners: for L draws, or once over all relatives."""
         size = max(1, _CHUNK // (16 * table.shape[0] * table.shape[2]))
-        members = self.shape.n_learners if self.n_draws else 1
+        members = self.shape.n_learners if n_draws else 1
         out = np.zeros((members, len(nodes), self.shape.n_classes), np.float32)
         for member in range(members):
-            for draw in range(max(self.n_draws, 1)):
-                drawn = self._drawn(member * self.n_draws + draw) if self.n_draws else None
+            for draw in range(max(n_draws, 1)):
+                drawn = self._drawn(member * n_draws + draw) if n_draws else None
                 for start in range(0, len(nodes), size):
-                    some = nodes[start : start + size]
-                    if drawn is None:
-                        h = torch.from_numpy(self._expected(some, relatives, table.cpu().numpy())).to(table)
-                    else:
-                        place = torch.from_numpy(np.searchsorted(relatives, drawn[:, some]))
-                        h = table[learners, place.to(table.device)]
+                    some = slice(start, start + size)
+                    h = self._pooled_input(nodes[some], relatives, table, drawn)
                     proba = torch.softmax(self.ensemble.head(h)[0].double(), 1)
-                    out[member, start : start + size] += proba.float().cpu().numpy()
-        return out / np.float32(max(self.n_draws, 1))
+                    out[member, some] += proba.float().cpu().numpy()
+        return out / np.float32(max(n_draws, 1))
+
+    def _pooled_input(
+        self,
+        nodes: NDArray[np.int32],
+        relatives: NDArray[np.int32],
+        table: torch.Tensor,
+        drawn: NDArray[np.int32] | None,
+    ) -> torch.Tensor:
+        """Return the representations [L, B, d] of a draw, or their expectations."""
+        if drawn is None:
+            return torch.from_numpy(self._expected(nodes, relatives, table.cpu().numpy())).to(table)
+        learners = torch.arange(table.shape[0], device=table.device)[:, None]
+        return table[learners, torch.from_numpy(np.searchsorted(relatives, drawn[:, nodes])).to(table.device)]

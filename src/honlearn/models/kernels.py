@@ -9,16 +9,29 @@ which other rows are computed; ``keys [L]`` and `threshold` drop entries (see ha
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from honlearn.jit import njit
 from honlearn.models.hashing import hash32
 
-# mypy: disable-error-code="no-untyped-def"
-
 
 @njit(fastmath={"contract", "nsz"}, error_model="numpy")
-def sum_rows(first, last, indptr, indices, weights, rows, x, out, offset, scale, keys, threshold):
+def sum_rows(
+    first: Any,
+    last: Any,
+    indptr: Any,
+    indices: Any,
+    weights: Any,
+    rows: Any,
+    x: Any,
+    out: Any,
+    offset: Any,
+    scale: Any,
+    keys: Any,
+    threshold: Any,
+) -> Any:
     """out[l, r, offset : offset + d] = scale · Σ_e weights[e] · x[l, indices[e]] over the entries kept."""
     width = x.shape[2]
     for learner in range(first, last):
@@ -41,7 +54,20 @@ def sum_rows(first, last, indptr, indices, weights, rows, x, out, offset, scale,
 
 
 @njit(fastmath={"contract", "nsz"}, error_model="numpy")
-def sum_rows_back(first, last, indptr, indices, weights, rows, grad, offset, scale, keys, threshold, grad_x):
+def sum_rows_back(
+    first: Any,
+    last: Any,
+    indptr: Any,
+    indices: Any,
+    weights: Any,
+    rows: Any,
+    grad: Any,
+    offset: Any,
+    scale: Any,
+    keys: Any,
+    threshold: Any,
+    grad_x: Any,
+) -> Any:
     """Add to grad_x[l, indices[e]] what :func:`sum_rows` spread from it; its transpose."""
     width = grad_x.shape[2]
     for learner in range(first, last):
@@ -63,7 +89,18 @@ def sum_rows_back(first, last, indptr, indices, weights, rows, grad, offset, sca
 
 
 @njit(error_model="numpy")
-def max_rows(first, last, indptr, indices, rows, x, out, winner, keys, threshold):
+def max_rows(
+    first: Any,
+    last: Any,
+    indptr: Any,
+    indices: Any,
+    rows: Any,
+    x: Any,
+    out: Any,
+    winner: Any,
+    keys: Any,
+    threshold: Any,
+) -> Any:
     """out[l, r] = elementwise max of x[l, indices[e]] over the entries kept, 0 if none; winner: its place."""
     width = x.shape[2]
     for learner in range(first, last):
@@ -87,7 +124,7 @@ def max_rows(first, last, indptr, indices, rows, x, out, winner, keys, threshold
 
 
 @njit(error_model="numpy")
-def max_rows_back(first, last, grad, winner, grad_x):
+def max_rows_back(first: Any, last: Any, grad: Any, winner: Any, grad_x: Any) -> Any:
     """Add grad[l, r] to the rows that won in :func:`max_rows`."""
     for learner in range(first, last):
         table = grad_x[learner if grad_x.shape[0] > 1 else 0]
@@ -99,7 +136,9 @@ def max_rows_back(first, last, grad, winner, grad_x):
 
 
 @njit(fastmath={"contract", "nsz"}, error_model="numpy")
-def activate(first, last, x, bias, rows, keys, threshold, scale):
+def activate(
+    first: Any, last: Any, x: Any, bias: Any, rows: Any, keys: Any, threshold: Any, scale: Any
+) -> Any:
     """In place: x = dropout(relu(x + bias)), kept values times `scale`; rows [1|L, R] number the rows."""
     for learner in range(first, last):
         which = rows[learner if rows.shape[0] > 1 else 0]
@@ -121,7 +160,7 @@ def activate(first, last, x, bias, rows, keys, threshold, scale):
 
 
 @njit(fastmath={"contract", "nsz"}, error_model="numpy")
-def activate_back(first, last, y, grad, scale, grad_x, grad_bias):
+def activate_back(first: Any, last: Any, y: Any, grad: Any, scale: Any, grad_x: Any, grad_bias: Any) -> Any:
     """grad_x = grad where :func:`activate` let y through, times `scale`; sums of it into grad_bias."""
     for learner in range(first, last):
         shift = grad_bias[learner if grad_bias.shape[0] > 1 else 0]
@@ -134,7 +173,7 @@ def activate_back(first, last, y, grad, scale, grad_x, grad_bias):
 
 
 @njit(error_model="numpy")
-def drop(first, last, x, out, rows, keys, threshold, scale):
+def drop(first: Any, last: Any, x: Any, out: Any, rows: Any, keys: Any, threshold: Any, scale: Any) -> Any:
     """out = dropout(x), kept values times `scale`; its own transpose."""
     for learner in range(first, last):
         which = rows[learner if rows.shape[0] > 1 else 0]

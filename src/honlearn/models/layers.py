@@ -8,7 +8,7 @@ in-neighbours and its out-neighbours, side by side.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -60,8 +60,8 @@ class Layer(nn.Module):
         super().__init__()
         self.shape, self.generators = shape, generators
 
-    def weight(self, width: int, hidden: bool = False) -> nn.Module | nn.Parameter:
-        """Return a weight that multiplies the layer's input."""
+    def weight(self, width: int) -> Any:
+        """Return a weight that multiplies the layer's input: over look-ups in the first layer."""
         shape = self.shape
         if shape.width_in is None:
             return InputWeight(self.generators, shape.n_entities, shape.features, shape.identity, width)
@@ -79,10 +79,10 @@ class Layer(nn.Module):
         own, into, out_of = (this.site(number, use, rate) for use in _USES[:3])
         return own, into, out_of
 
-    def table(self, this: Pass, weight: nn.Module) -> torch.Tensor:
+    def table(self, this: Pass, weight: Any) -> torch.Tensor:
         """Return the input of a first layer times `weight`, [1|L, V, d]."""
         rate = 0.0 if self.entry_dropout else this.input_dropout
-        out: torch.Tensor = weight.table(this.run, this.site(self.shape.number, "features", rate))  # type: ignore[operator]
+        out: torch.Tensor = weight.table(this.run, this.site(self.shape.number, "features", rate))
         return out
 
     def finish(self, this: Pass, hop: Hop, x: torch.Tensor) -> torch.Tensor:
@@ -107,7 +107,7 @@ class MeanLayer(Layer):
         """Return the rows of this layer, [L, R, width]."""
         weights = (self.own, self.into, self.out_of)
         if x is None:
-            own, into, out_of = (self.table(this, weight) for weight in weights)  # type: ignore[arg-type]
+            own, into, out_of = (self.table(this, weight) for weight in weights)
             hidden = this.site(self.shape.number, "hidden", this.hidden_dropout)
             sites = LookupSites(*self.input_sites(this), hidden)
             return lookup_layer(this.run, hop, (own, into, out_of), self.bias, sites, not self.shape.last)
@@ -132,7 +132,7 @@ class MaxPoolLayer(Layer):
         run, still = this.run, this.site(0, "own", 0.0)
         if x is None:
             sites = self.input_sites(this)
-            tables = [self.table(this, w) for w in (self.own, self.pool_into, self.pool_out_of)]  # type: ignore[arg-type]
+            tables = [self.table(this, w) for w in (self.own, self.pool_into, self.pool_out_of)]
             own = sum_rows(run, hop.own, hop.rows, tables[0], sites[0])
         else:
             sites = (still, still, still)
@@ -172,7 +172,7 @@ class GINLayer(Layer):
         factor = 1 + self.epsilon[:, None]
         if x is None:
             sites = self.input_sites(this)
-            tables = [self.table(this, w) for w in (self.into, self.out_of)]  # type: ignore[arg-type]
+            tables = [self.table(this, w) for w in (self.into, self.out_of)]
             parts = [
                 factor[..., i : i + 1] * sum_rows(run, hop.own, rows, tables[i], sites[0])
                 + sum_rows(run, part, rows, tables[i], sites[1 + i])

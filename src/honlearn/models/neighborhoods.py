@@ -53,7 +53,7 @@ class Neighborhood(Protocol):
 
 
 @njit
-def _mark_neighbors(indptr, indices, nodes, mark):  # type: ignore[no-untyped-def]
+def _mark_neighbors(indptr: Any, indices: Any, nodes: Any, mark: Any) -> Any:
     for node in nodes:
         for e in range(indptr[node], indptr[node + 1]):
             mark[indices[e]] = True

@@ -98,8 +98,8 @@ class _Lookup(torch.autograd.Function):
             offset += table.shape[2]
         if activated:
             site = sites.hidden
-            args = (_array(out), _array(bias), hop.rows, site.keys, site.threshold, site.scale)
-            run.each(kernels.activate, learners, *args)
+            values = (_array(out), _array(bias), hop.rows, site.keys, site.threshold, site.scale)
+            run.each(kernels.activate, learners, *values)
         else:
             out += bias[:, None]
         ctx.stored = (run, hop, sites, activated, bias.shape, [table.shape for table in tables])

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,6 +23,7 @@ from honlearn.models.ensemble import Ensemble
 from honlearn.models.examples import Examples, shuffled_batches, splits
 from honlearn.models.layers import Pass
 from honlearn.models.neighborhoods import Neighborhood
+from honlearn.models.optimizer import Adam
 from honlearn.models.runtime import Runtime
 from honlearn.progress import Advance, progress
 from honlearn.sampling.relatives import RelativeSampler
@@ -92,12 +92,8 @@ class Trainer:
         self.schedule, self.fingerprint = schedule, fingerprint
         self.shape = ensemble.shape
         self.n_stages = len(self.learners) if self.shape.is_sequential else 1
-        self.optimizer = torch.optim.Adam(
-            ensemble.parameters(),
-            lr=options.learning_rate,
-            eps=options.epsilon,
-            weight_decay=options.weight_decay,
-            fused=run.device.type in ("cpu", "cuda"),
+        self.optimizer = Adam(
+            ensemble.parameters(), run, options.learning_rate, options.epsilon, options.weight_decay
         )
         self.at = Position()
         self.best: dict[str, torch.Tensor] = {}
@@ -185,7 +181,7 @@ class Trainer:
             this = Pass(self.run, self._streams, at.step, options.input_dropout, options.hidden_dropout)
             logits = self.ensemble(self.roots(positions, *occasion), self.near, this)
             losses = self._losses(logits, positions)
-            self.optimizer.zero_grad()
+            self.optimizer.clear()
             losses.sum().backward()  # type: ignore[no-untyped-call]
             self.optimizer.step()
             share = positions.shape[1] / self._train.shape[1]
@@ -278,8 +274,7 @@ class Trainer:
         out |= {f"best.{name}": tensor for name, tensor in self.best.items()}
         for stage, state in enumerate(self.finished):
             out |= {f"stage{stage}.{name}": tensor for name, tensor in state.items()}
-        for number, moments in self.optimizer.state_dict()["state"].items():
-            out |= {f"adam.{number}.{name}": tensor for name, tensor in moments.items()}
+        out |= {f"adam.{name}": tensor for name, tensor in self.optimizer.tensors().items()}
         return out
 
     def _resume(self) -> None:
@@ -294,8 +289,4 @@ class Trainer:
         self.ensemble.load_state_dict(pick("model."))
         self.best = pick("best.")
         self.finished = [pick(f"stage{stage}.") for stage in range(self.at.stage)]
-        state: dict[int, dict[str, Any]] = {}
-        for name, tensor in pick("adam.").items():
-            number, _, moment = name.partition(".")
-            state.setdefault(int(number), {})[moment] = tensor
-        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": state})
+        self.optimizer.restore(self.at.step, pick("adam."))

@@ -8,7 +8,7 @@ so the result does not depend on threads, on other learners, or on the order of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ Direction = Literal["in", "out"]
 
 
 @njit
-def _alias_tables(indptr, weights, accept, alias):  # type: ignore[no-untyped-def]
+def _alias_tables(indptr: Any, weights: Any, accept: Any, alias: Any) -> Any:
     """Fill Vose's alias tables by row: slot i keeps itself with chance accept[i] / 2^32, else alias[i]."""
     longest = 0
     for row in range(len(indptr) - 1):
@@ -61,7 +61,7 @@ def _alias_tables(indptr, weights, accept, alias):  # type: ignore[no-untyped-de
 
 
 @njit
-def _sample(indptr, indices, accept, alias, nodes, keys, out):  # type: ignore[no-untyped-def]
+def _sample(indptr: Any, indices: Any, accept: Any, alias: Any, nodes: Any, keys: Any, out: Any) -> Any:
     """Fill out[l, r, :] with neighbours of nodes[l, r]; sample s of learner l reads hash(keys[l] + s)."""
     n = out.shape[2]
     for learner in range(out.shape[0]):

@@ -27,6 +27,7 @@ from honlearn.models.training import Trainer, TrainingOptions
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import parameters as check
+from honlearn.tasks.saving import save_classifier
 
 
 class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -45,13 +46,14 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     `features` are optional numbers for each entity ([V, F], dense or sparse, rows as in
     ``network.vocabulary``, or a DataFrame indexed by name), beside `identity` features or alone.
 
-    Training: Adam with `learning_rate` and `weight_decay` on batches of `batch_size`; `input_dropout` drops
-    neighbours (with features alone: their elements), `hidden_dropout` hidden numbers; at most `max_epochs`,
-    ended after `patience` epochs without a better loss on a stratified `validation_fraction`, the best epoch
-    restored (in a bag each learner has a validation part and a best epoch of its own; 0 trains
-    `max_epochs`); `refit` then trains anew on everything for as many epochs. `class_weight` is None,
-    ``"balanced"`` or a mapping. `checkpoint` names a file that is written every `checkpoint_seconds`; a `fit`
-    that finds it goes on from there to the same result, and removes it when done.
+    Training: Adam with `learning_rate` and `weight_decay` on batches of `batch_size` (None: an eighth of the
+    nodes, 16 to 512). `input_dropout` drops neighbours (with features alone: their elements),
+    `hidden_dropout` hidden numbers. At most `max_epochs`, ended after `patience` epochs without a better loss
+    on a stratified `validation_fraction`; in a bag each learner has a validation part and a best epoch of
+    its own. `refit` then trains anew on everything for as many epochs; without it the best epoch is
+    restored. A `validation_fraction` of 0 trains `max_epochs`. `class_weight` is None, ``"balanced"`` or a
+    mapping. `checkpoint` names a file that is written every `checkpoint_seconds`; a `fit` that finds it goes
+    on from there to the same result, and removes it when done.
 
     Inference: each member averages over `n_draws` draws of relatives, or over ``"all"`` relatives weighted
     by Eq. 3. `device` is ``"cpu"``, ``"cuda"`` or ``"mps"``; `n_threads` None uses all cores; `random_state`
@@ -81,11 +83,11 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         identity: bool = True,
         n_heads: int = 5,
         learning_rate: float = 0.01,
-        batch_size: int = 512,
+        batch_size: int | None = None,
         max_epochs: int = 60,
         patience: int = 4,
         validation_fraction: float = 0.15,
-        refit: bool = False,
+        refit: bool = True,
         input_dropout: float = 0.6,
         hidden_dropout: float = 0.6,
         weight_decay: float = 0.0,
@@ -137,7 +139,7 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes, codes = check.class_codes(y, len(nodes))
         weights = check.example_weights(self.class_weight, sample_weight, classes, codes)
         shape = check.architecture(given, len(classes), network.n_entities)
-        options, _ = check.training_options(given), check.draws(self.n_draws)
+        options, _ = check.training_options(given, len(nodes)), check.draws(self.n_draws)
         self.seed_ = root_seed(self.random_state)
         state, trainer = self._train(shape, options, Examples(nodes, codes, weights))
         self.classes_, self.architecture_ = classes, shape
@@ -188,10 +190,9 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         given = {k: v for k, v in self.get_params(deep=False).items() if k not in (*ignored, "random_state")}
         digest = hashlib.sha256(repr((phase, self.seed_, sorted(given.items()))).encode())
         network = self.network
-        for array in (network.grams, network.indptr, network.indices, network.weights):
+        arrays: list[NDArray[Any]] = [network.grams, network.indptr, network.indices, network.weights]
+        for array in (*arrays, examples.nodes, examples.labels, examples.weights):
             digest.update(np.ascontiguousarray(array).tobytes())
-        for array in (examples.nodes, examples.labels, examples.weights):
-            digest.update(array.tobytes())
         return digest.hexdigest()
 
     def _restore(self, state: dict[str, torch.Tensor]) -> None:
@@ -211,28 +212,43 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # --- predicting ----------------------------------------------------------------------------------
 
-    def member_proba(self, X: Any) -> NDArray[np.float32]:
-        """Return the class probabilities of each member, [L, B, C]; see :mod:`honlearn.models.inference`."""
-        return self._infer(X, "member_proba")
-
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Return class probabilities, the mean over members, [B, C]; columns as in ``classes_``."""
-        mean = self._infer(X, "predict_proba").mean(0, dtype=np.float64)
-        return np.asarray(mean / mean.sum(1, keepdims=True), np.float32)
+        """Return class probabilities, [B, C]; columns as in ``classes_``."""
+        nodes, inference = self._inference(X, "predict_proba")
+        if not len(nodes):
+            return np.zeros((0, len(self.classes_)), np.float32)
+        with inference.run.threads():
+            return inference.proba(nodes)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each node, [B]."""
-        return np.asarray(self.classes_[self._infer(X, "predict").mean(0, dtype=np.float64).argmax(1)])
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
+
+    def member_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return the class probabilities of each member, [L, B, C].
+
+        Members are the learners of a bag (their mean is the prediction); of the other variants, which have
+        one prediction for all learners, L draws of relatives through the whole model.
+        """
+        nodes, inference = self._inference(X, "member_proba")
+        if not len(nodes):
+            return np.zeros((self.architecture_.n_learners, 0, len(self.classes_)), np.float32)
+        with inference.run.threads():
+            return inference.member_proba(nodes)
 
     def embed(self, X: Any) -> NDArray[np.float32]:
-        """Return what the classes are read from: learners side by side (bag, concat), their mean (pool), …"""
+        """Return what the classes are read from, averaged over relatives, [B, d'].
+
+        Learners side by side (bag, concat), their mean (pool), one model's (batch), or the narrow layer
+        behind the attention (attn).
+        """
         nodes, inference = self._inference(X, "embed")
         with inference.run.threads():
             return inference.embed(nodes)
 
     def disagreement(self, X: Any) -> NDArray[np.float64]:
         """Return the share of pairs of members that predict different classes, for each node, [B]."""
-        votes = self._infer(X, "disagreement").argmax(2)
+        votes = self.member_proba(X).argmax(2)
         members = len(votes)
         if members == 1:
             return np.zeros(votes.shape[1])
@@ -242,15 +258,8 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def entropy(self, X: Any) -> NDArray[np.float64]:
         """Return the entropy of the predicted probabilities in nats, for each node, [B]."""
-        proba = self._infer(X, "entropy").mean(0, dtype=np.float64)
+        proba = self.predict_proba(X).astype(np.float64)
         return np.asarray(-(proba * np.log(np.maximum(proba, 1e-300))).sum(1), np.float64)
-
-    def _infer(self, X: Any, what: str) -> NDArray[np.float32]:
-        nodes, inference = self._inference(X, what)
-        if not len(nodes):
-            return np.zeros((self.architecture_.n_learners, 0, len(self.classes_)), np.float32)
-        with inference.run.threads():
-            return inference.member_proba(nodes)
 
     def _inference(self, X: Any, what: str) -> tuple[NDArray[np.int32], Inference]:
         check_is_fitted(self, "ensemble_")
@@ -259,3 +268,10 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run, sampler = Runtime(self.device, self.n_threads), RelativeSampler(self.network)
         count = check.draws(self.n_draws)
         return nodes, Inference(self.ensemble_, near, sampler, self.seed_, run, count)
+
+    # --- saving --------------------------------------------------------------------------------------
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the fitted model to `folder`; :func:`honlearn.load_model` reads it back."""
+        check_is_fitted(self, "ensemble_")
+        save_classifier(self, folder)

@@ -67,7 +67,7 @@ def architecture(parameters: Mapping[str, Any], n_classes: int, n_entities: int)
     )
 
 
-def training_options(parameters: Mapping[str, Any]) -> TrainingOptions:
+def training_options(parameters: Mapping[str, Any], n_nodes: int) -> TrainingOptions:
     """Return the training options, or raise a ParameterError that names the parameter."""
 
     def real(name: str, least: float, most: float = float("inf"), open_below: bool = False) -> float:
@@ -76,10 +76,10 @@ def training_options(parameters: Mapping[str, Any]) -> TrainingOptions:
     def whole(name: str) -> int:
         return check_integer(_OWNER, name, parameters[name], 1)
 
-    checkpoint = parameters["checkpoint"]
+    checkpoint, automatic = parameters["checkpoint"], parameters["batch_size"] is None
     return TrainingOptions(
         learning_rate=real("learning_rate", 0, open_below=True),
-        batch_size=whole("batch_size"),
+        batch_size=min(max(n_nodes // 8, 16), 512) if automatic else whole("batch_size"),
         max_epochs=whole("max_epochs"),
         patience=whole("patience"),
         input_dropout=real("input_dropout", 0, 0.99),

@@ -1,0 +1,108 @@
+"""What of a fitted classifier is saved, and how it is made again.
+
+In: a :class:`~honlearn.tasks.nodes.DGEClassifier`. Out: config and tensors for
+:mod:`honlearn.tasks.storage`, and back.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from honlearn.errors import FormatError
+from honlearn.hon.formats import load_network
+from honlearn.models.ensemble import Architecture
+from honlearn.tasks.storage import NETWORK, plain, read_config, read_tensors, unplain, write_model
+
+if TYPE_CHECKING:
+    from honlearn.tasks.nodes import DGEClassifier
+
+# Held in other ways, or of this machine and this run only.
+_LEFT_OUT = ("network", "features", "random_state", "checkpoint", "device", "n_threads", "verbose")
+_FEATURES = "features."
+
+
+def save_classifier(model: DGEClassifier, folder: str | os.PathLike[str]) -> None:
+    """Write a fitted classifier to `folder`."""
+    kept = {
+        name: plain(value) for name, value in model.get_params(deep=False).items() if name not in _LEFT_OUT
+    }
+    text = model.classes_.dtype.kind in "OU"
+    config = {
+        "parameters": kept,
+        "seed": model.seed_,
+        "architecture": plain_architecture(model.architecture_),
+        "classes": {"dtype": "str" if text else model.classes_.dtype.str, "values": plain(model.classes_)},
+        "best_epochs": plain(model.best_epochs_),
+        "history": model.history_.to_dict("records"),
+    }
+    tensors = {f"ensemble.{name}": tensor for name, tensor in model.ensemble_.state_dict().items()}
+    tensors |= _feature_tensors(model.features, model)
+    write_model(folder, "DGEClassifier", config, tensors, model.network)
+
+
+def load_model(folder: str | os.PathLike[str]) -> DGEClassifier:
+    """Return the model that ``save`` wrote to `folder`; nothing in the folder is run as code."""
+    import pandas as pd
+
+    from honlearn.tasks.nodes import DGEClassifier
+
+    config = read_config(folder)
+    if config["kind"] != "DGEClassifier":
+        raise FormatError(f"{folder}: a model of kind {config['kind']!r}, which this honlearn does not know")
+    tensors = read_tensors(folder, config)
+    given = {name: unplain(value) for name, value in config["parameters"].items()}
+    network = load_network(os.path.join(folder, NETWORK))
+    try:
+        model = DGEClassifier(network, features=_features(tensors), random_state=config["seed"], **given)
+        model.seed_ = config["seed"]
+        shape = {**config["architecture"], "widths": tuple(config["architecture"]["widths"])}
+        model.architecture_ = Architecture(**shape)
+        values, dtype = config["classes"]["values"], config["classes"]["dtype"]
+        model.classes_ = np.array(values, dtype=dtype)
+        model.best_epochs_ = np.array(config["best_epochs"])
+        model.history_ = pd.DataFrame(config["history"])
+        prefix = "ensemble."
+        state = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+        model._restore(state)
+    except (KeyError, TypeError, RuntimeError) as error:
+        first = str(error).splitlines()[0]
+        raise FormatError(f"{folder}: config and weights do not belong together ({first})") from None
+    return model
+
+
+def plain_architecture(shape: Architecture) -> dict[str, Any]:
+    """Return the architecture as JSON can hold it."""
+    return {name: plain(value) for name, value in asdict(shape).items()}
+
+
+def _feature_tensors(values: Any, model: DGEClassifier) -> dict[str, torch.Tensor]:
+    if values is None:
+        return {}
+    if hasattr(values, "tocsr"):
+        matrix = values.tocsr()
+        parts = {"data": matrix.data.astype(np.float32), "indices": matrix.indices, "indptr": matrix.indptr}
+        parts["shape"] = np.array(matrix.shape)
+        return {_FEATURES + name: torch.from_numpy(np.array(part)) for name, part in parts.items()}
+    if hasattr(values, "reindex"):
+        values = (
+            values.set_axis(values.index.astype(str)).loc[list(model.network.vocabulary.names)].to_numpy()
+        )
+    return {_FEATURES + "dense": torch.from_numpy(np.array(values, np.float32))}
+
+
+def _features(tensors: dict[str, torch.Tensor]) -> Any:
+    parts = {
+        name.removeprefix(_FEATURES): t.numpy() for name, t in tensors.items() if name.startswith(_FEATURES)
+    }
+    if not parts:
+        return None
+    if "dense" in parts:
+        return parts["dense"]
+    from scipy.sparse import csr_array
+
+    return csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"].tolist()))

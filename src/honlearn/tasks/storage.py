@@ -1,0 +1,134 @@
+"""Saved models: a folder with config.json, weights.safetensors and network.hon; no pickle anywhere.
+
+In: a fitted estimator. Out: the folder, and from it an estimator that predicts the same bytes. The config
+holds the digest of every other file and of itself, so a damaged or edited folder is named as such.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from honlearn import __version__
+from honlearn.errors import FormatError, InputError, MissingFileError
+from honlearn.hon.formats.atomic import atomic_path
+from honlearn.hon.network import HigherOrderNetwork
+
+FORMAT, VERSION = "honlearn-model", 1
+CONFIG, WEIGHTS, NETWORK = "config.json", "weights.safetensors", "network.hon"
+
+
+def write_model(
+    folder: str | os.PathLike[str],
+    kind: str,
+    config: dict[str, Any],
+    tensors: dict[str, torch.Tensor],
+    network: HigherOrderNetwork,
+) -> None:
+    """Write a model folder; an existing one is replaced, anything else that is there is refused."""
+    path = Path(folder)
+    if path.is_dir() and any(path.iterdir()) and not (path / CONFIG).is_file():
+        raise InputError(f"{path}: there is a folder with other files; name a new or empty folder")
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path}: there is a file of this name; name a folder")
+    path.mkdir(parents=True, exist_ok=True)
+    (path / CONFIG).unlink(missing_ok=True)
+    with atomic_path(path / WEIGHTS) as draft:
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, draft)
+    network.save(path / NETWORK)
+    files = {name: _digest(path / name) for name in (WEIGHTS, NETWORK)}
+    whole = {
+        "format": FORMAT,
+        "version": VERSION,
+        "honlearn": __version__,
+        "kind": kind,
+        **config,
+        "files": files,
+    }
+    whole["digest"] = _config_digest(whole)
+    with atomic_path(path / CONFIG) as draft:
+        draft.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_config(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the config of a model folder, or raise an error that says what is wrong with it."""
+    path = Path(folder)
+    if not path.exists():
+        raise MissingFileError(f"{path}: no such folder; name a folder that save() or honlearn train wrote")
+    if not (path / CONFIG).is_file():
+        raise FormatError(
+            f"{path}: not a honlearn model: it has no {CONFIG}; name a folder that save() wrote"
+        )
+    try:
+        config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise FormatError(f"{path / CONFIG}: not valid JSON ({error}); save the model again") from None
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise FormatError(f"{path}: not a honlearn model: {CONFIG} is of another program")
+    if config.get("version") != VERSION:
+        raise FormatError(
+            f"{path}: model format {config.get('version')!r}, this honlearn reads {VERSION}; "
+            "use the honlearn that wrote it, or save the model again"
+        )
+    if config.get("digest") != _config_digest(config):
+        raise FormatError(f"{path / CONFIG}: was changed after it was written; save the model again")
+    return config
+
+
+def read_tensors(folder: str | os.PathLike[str], config: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+    """Return the tensors of a model folder after comparing the digests of its files."""
+    path = Path(folder)
+    for name, digest in config["files"].items():
+        if not (path / name).is_file():
+            raise FormatError(f"{path}: {name} is missing; copy the whole folder or save the model again")
+        if _digest(path / name) != digest:
+            raise FormatError(
+                f"{path / name}: truncated or changed after it was written; save the model again"
+            )
+    try:
+        return load_file(path / WEIGHTS)
+    except SafetensorError as error:
+        raise FormatError(f"{path / WEIGHTS}: not readable ({error}); save the model again") from None
+
+
+def plain(value: Any) -> Any:
+    """Return a parameter as JSON can hold it; a mapping becomes pairs, which keep the type of its keys."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {"pairs": [[plain(key), plain(item)] for key, item in value.items()]}
+    if isinstance(value, (list, tuple, np.ndarray, range)):
+        return [plain(item) for item in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return value
+
+
+def unplain(value: Any) -> Any:
+    """Return what :func:`plain` was given; sequences come back as tuples."""
+    if isinstance(value, dict):
+        return {unplain(key): unplain(item) for key, item in value["pairs"]}
+    return tuple(unplain(item) for item in value) if isinstance(value, list) else value
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return (
+            hashlib.file_digest(file, "sha256").hexdigest()
+            if hasattr(hashlib, "file_digest")
+            else (hashlib.sha256(file.read()).hexdigest())
+        )
+
+
+def _config_digest(config: Mapping[str, Any]) -> str:
+    rest = {key: value for key, value in config.items() if key != "digest"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
