@@ -5,6 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The first example of a property compiles its kernels; a deadline would only measure the compiler.
+settings.register_profile("honlearn", deadline=None)
+settings.load_profile("honlearn")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

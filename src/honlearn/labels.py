@@ -7,6 +7,7 @@ classes, as two lists. A row without a class is an entity that nobody labelled a
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
@@ -19,37 +20,40 @@ def read_labels(path: str | PathLike[str], label_column: str | None = None) -> t
     `label_column` names the column of the classes; None means the one called ``label``, in any case.
     """
     source = Path(path)
-    if source.is_dir():
-        raise InputError(f"{source}: is a folder; name a CSV file")
-    if not source.exists():
-        near = did_you_mean(source.name, (p.name for p in source.parent.glob("*"))) if source.name else ""
-        raise MissingFileError(f"{source}: no such file{near}")
-    try:
-        known = _read(source, label_column)
-    except OSError as error:
-        raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
+    rows = csv_rows(source)
+    _, header = next(rows, (0, []))
+    if not header:
+        raise FormatError(f"{source}: empty; expected a header such as: node,label")
+    column = _label_column(source, header, label_column)
+    known: dict[str, str] = {}
+    for line, row in rows:
+        _take(known, row, column, len(header), f"{source}:{line}")
     if not known:
         raise FormatError(f"{source}: no node has a label; give at least one row with a node and a class")
     return list(known), list(known.values())
 
 
-def _read(source: Path, label_column: str | None) -> dict[str, str]:
-    known: dict[str, str] = {}
-    with open(source, encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file, delimiter="\t" if source.suffix.lower() == ".tsv" else ",", strict=True)
-        try:
-            header = next(rows, None)
-            if not header:
-                raise FormatError(f"{source}: empty; expected a header such as: node,label")
-            column = _label_column(source, header, label_column)
+def csv_rows(source: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV (or TSV) file that are not empty, each with its line number."""
+    if source.is_dir():
+        raise InputError(f"{source}: is a folder; name a CSV file")
+    if not source.exists():
+        near = did_you_mean(source.name, (p.name for p in source.parent.glob("*"))) if source.name else ""
+        raise MissingFileError(f"{source}: no such file{near}")
+    line = 0
+    try:
+        with open(source, encoding="utf-8-sig", newline="") as file:
+            rows = csv.reader(file, delimiter="\t" if source.suffix.lower() == ".tsv" else ",", strict=True)
             for row in rows:
+                line = rows.line_num
                 if row:
-                    _take(known, row, column, len(header), f"{source}:{rows.line_num}")
-        except UnicodeDecodeError:
-            raise FormatError(f"{source}:{rows.line_num + 1}: not UTF-8; save the file as UTF-8") from None
-        except csv.Error as error:
-            raise FormatError(f"{source}:{rows.line_num}: not CSV: {error}") from None
-    return known
+                    yield line, row
+    except UnicodeDecodeError:
+        raise FormatError(f"{source}:{line + 1}: not UTF-8; save the file as UTF-8") from None
+    except csv.Error as error:
+        raise FormatError(f"{source}:{line + 1}: not CSV: {error}") from None
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
 
 
 def _label_column(path: Path, header: list[str], wanted: str | None) -> int:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from honlearn.datasets.flights import us_flights as us_flights
     from honlearn.datasets.folder import load_folder as load_folder
     from honlearn.datasets.folder import save_folder as save_folder
-    from honlearn.datasets.labels import read_labels as read_labels
     from honlearn.datasets.planted import Truth as Truth
     from honlearn.datasets.planted import synthetic as synthetic
     from honlearn.datasets.wiki import wikispeedia as wikispeedia
@@ -36,7 +35,6 @@ _HOME = {
     "db1b": "coupons",
     "load": "catalogue",
     "load_folder": "folder",
-    "read_labels": "labels",
     "save_folder": "folder",
     "synthetic": "planted",
     "us_flights": "flights",

