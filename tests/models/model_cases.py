@@ -35,7 +35,14 @@ def this_pass(
 
 
 def ensemble(hon: HigherOrderNetwork, learners: int = 3, seed: int = 0, features=None, **shape) -> Ensemble:  # type: ignore[no-untyped-def]
-    given = {"variant": "bag", "shared": False, "widths": (9, 7), "aggregator": "mean", **shape}
+    given = {
+        "variant": "bag",
+        "shared": False,
+        "widths": (9, 7),
+        "aggregator": "mean",
+        "normalize": False,
+        **shape,
+    }
     size = Architecture(n_learners=learners, n_classes=4, n_entities=hon.n_entities, **given)
     out = Ensemble(size, seed, range(learners), features)
     with torch.no_grad():

@@ -36,7 +36,7 @@ class Architecture:
     n_entities: int
     aggregator: str = "mean"
     widths: tuple[int, ...] = (128, 128)
-    normalize: bool = False
+    normalize: bool = True
     identity: bool = True
     n_heads: int = 5
 

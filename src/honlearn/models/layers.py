@@ -17,7 +17,16 @@ from torch import nn
 
 from honlearn.models.hashing import short_keys, site_keys
 from honlearn.models.neighborhoods import Hop
-from honlearn.models.propagate import Dropout, LookupSites, drop, gather, lookup_layer, max_rows, sum_rows
+from honlearn.models.propagate import (
+    Dropout,
+    LookupSites,
+    drop,
+    gather,
+    lookup_layer,
+    max_rows,
+    product,
+    sum_rows,
+)
 from honlearn.models.runtime import Runtime
 from honlearn.models.weights import Features, Generators, InputWeight, glorot, split_width, zeros
 
@@ -112,7 +121,9 @@ class MeanLayer(Layer):
             sites = LookupSites(*self.input_sites(this), hidden)
             return lookup_layer(this.run, hop, (own, into, out_of), self.bias, sites, not self.shape.last)
         parts = gather(this.run, hop, x)
-        z = torch.cat([part @ weight for part, weight in zip(parts, weights, strict=True)], 2)
+        z = torch.cat(
+            [product(this.run, part, weight) for part, weight in zip(parts, weights, strict=True)], 2
+        )
         return self.finish(this, hop, z + self.bias[:, None])
 
 
@@ -136,8 +147,8 @@ class MaxPoolLayer(Layer):
             own = sum_rows(run, hop.own, hop.rows, tables[0], sites[0])
         else:
             sites = (still, still, still)
-            tables = [x, x @ self.pool_into, x @ self.pool_out_of]
-            own = sum_rows(run, hop.own, hop.rows, x, still) @ self.own
+            tables = [x, product(run, x, self.pool_into), product(run, x, self.pool_out_of)]
+            own = product(run, sum_rows(run, hop.own, hop.rows, x, still), self.own)
         # relu and a bias keep the order of values, so they can follow the maximum.
         into = max_rows(run, hop.into, hop.rows, tables[1], sites[1])
         out_of = max_rows(run, hop.out_of, hop.rows, tables[2], sites[2])

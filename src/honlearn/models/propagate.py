@@ -241,3 +241,37 @@ def _dropped(run: Runtime, rows: NDArray[np.int32], x: torch.Tensor, site: Dropo
     args = (_array(x), _array(out), rows, site.keys, site.threshold, site.scale)
     run.each(kernels.drop, x.shape[0], *args)
     return out
+
+
+def product(run: Runtime, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """Return x [L, R, d] times weight [1|L, d, w]: [L, R, w], learners spread over threads.
+
+    Torch itself runs on one thread here: how it splits a product depends on the number of threads, and
+    with it the last bits would.
+    """
+    if x.device.type == "cpu" and run.n_threads > 1 and len(x) > 1 and len(weight) == len(x):
+        return _Product.apply(run, x, weight)  # type: ignore[no-any-return, no-untyped-call]
+    return x @ weight
+
+
+def _multiply(first: int, last: int, a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
+    torch.bmm(a[first:last], b[first:last], out=out[first:last])
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, run: Runtime, x: Any, weight: Any) -> Any:
+        ctx.run = run
+        ctx.save_for_backward(x, weight)
+        out = torch.empty(*x.shape[:2], weight.shape[2])
+        run.each(_multiply, len(x), x.detach(), weight.detach(), out)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        # Worker threads record gradients unless the tensors say not to.
+        x, weight = (tensor.detach() for tensor in ctx.saved_tensors)
+        grad_x, grad_weight = torch.empty_like(x), torch.empty_like(weight)
+        ctx.run.each(_multiply, len(x), grad, weight.transpose(1, 2), grad_x)
+        ctx.run.each(_multiply, len(x), x.transpose(1, 2), grad, grad_weight)
+        return None, grad_x, grad_weight

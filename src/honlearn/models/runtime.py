@@ -64,9 +64,9 @@ class Runtime:
 
     @contextmanager
     def threads(self) -> Iterator[None]:
-        """Let torch use `n_threads` inside the block and what it used before after it."""
+        """Run torch itself on one thread inside the block (see propagate.product), as before after it."""
         before = torch.get_num_threads()
-        torch.set_num_threads(self.n_threads)
+        torch.set_num_threads(1)
         try:
             yield
         finally:

@@ -201,6 +201,7 @@ class Trainer:
     def _close_epoch(self) -> dict[str, float]:
         at = self.at
         row: dict[str, float] = {"stage": at.stage, "epoch": at.epoch + 1, "loss": float(np.mean(at.loss))}
+        stopped = self._stopped()
         at.epoch, at.batch, at.loss = at.epoch + 1, 0, []
         if self.schedule is not None:
             improved = [at.epoch == epochs for epochs in self.schedule[at.stage]]
@@ -208,10 +209,8 @@ class Trainer:
             improved = [True] * len(self.owners)
         else:
             losses, scores = self._validate()
-            improved = [
-                loss < best and not stopped
-                for loss, best, stopped in zip(losses, at.best, self._stopped(), strict=True)
-            ]
+            triples = zip(losses, at.best, stopped, strict=True)
+            improved = [loss < best and not done for loss, best, done in triples]
             at.best = [
                 loss if better else old for loss, old, better in zip(losses, at.best, improved, strict=True)
             ]

@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         aggregator: str = "mean",
         widths: int | Sequence[int] = (128, 128),
         fan_outs: Sequence[int] | None = None,
-        normalize: bool = False,
+        normalize: bool = True,
         features: Any = None,
         identity: bool = True,
         n_heads: int = 5,
@@ -147,6 +148,7 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._set_history(trainer)
         if options.checkpoint is not None:
             options.checkpoint.unlink(missing_ok=True)
+            _refit_checkpoint(options.checkpoint).unlink(missing_ok=True)
         return self
 
     def _train(
@@ -166,7 +168,7 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for phase in ("search", "refit") if self.refit else ("search",):
                 marked = options
                 if options.checkpoint is not None and phase == "refit":
-                    marked = dataclasses.replace(options, checkpoint=options.checkpoint.with_suffix(".refit"))
+                    marked = dataclasses.replace(options, checkpoint=_refit_checkpoint(options.checkpoint))
                 ensemble = Ensemble(shape, self.seed_, learners, features)
                 trainer = Trainer(
                     ensemble, near, sampler, examples, marked, self.seed_, learners, run,
@@ -222,7 +224,8 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each node, [B]."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
+        best = self.predict_proba(X).argmax(1)
+        return np.asarray(self.classes_[best])
 
     def member_proba(self, X: Any) -> NDArray[np.float32]:
         """Return the class probabilities of each member, [L, B, C].
@@ -275,3 +278,8 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Write the fitted model to `folder`; :func:`honlearn.load_model` reads it back."""
         check_is_fitted(self, "ensemble_")
         save_classifier(self, folder)
+
+
+def _refit_checkpoint(path: Path) -> Path:
+    """Return the checkpoint of the second training, beside that of the first."""
+    return path.with_name(path.name + ".refit")

@@ -1,0 +1,283 @@
+"""DGEClassifier keeps scikit-learn's contract and its own promises, for every variant."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
+from task_cases import FAST, communities
+
+from honlearn import DGEClassifier
+from honlearn.errors import InputError, ParameterError, UnknownNodeError
+
+VARIANTS = [
+    ("bag", False), ("bag", True), ("pool", False), ("pool", True), ("concat", False), ("concat", True),
+    ("attn", False), ("attn", True), ("batch", False),
+]  # fmt: skip
+
+
+TRAIN = np.arange(60) % 4 < 3
+REST = ~TRAIN
+
+
+def classifier(**given: Any) -> DGEClassifier:
+    return DGEClassifier(communities()[0], **{**FAST, **given})
+
+
+@pytest.mark.parametrize(("variant", "shared"), VARIANTS)
+def test_every_variant_learns_and_says_how_sure_it_is(variant: str, shared: bool) -> None:
+    _, nodes, y = communities()
+    model = classifier(variant=variant, shared=shared, max_epochs=30).fit(nodes[TRAIN], y[TRAIN])
+    rest, truth = nodes[REST], y[REST]
+    assert model.score(rest, truth) > 0.8
+    proba, members = model.predict_proba(rest), model.member_proba(rest)
+    assert proba.shape == (len(rest), 3)
+    assert members.shape == (3, len(rest), 3)
+    assert np.allclose(proba.sum(1), 1, atol=1e-6)
+    assert np.allclose(members.sum(2), 1, atol=1e-5)
+    assert (proba >= 0).all()
+    assert (model.predict(rest) == model.classes_[proba.argmax(1)]).all()
+    assert model.embed(rest).shape[0] == len(rest)
+    assert model.disagreement(rest).shape == model.entropy(rest).shape == (len(rest),)
+    assert list(model.history_.columns[:3]) == ["stage", "epoch", "loss"]
+
+
+@pytest.mark.parametrize("aggregator", ["mean", "max", "gin"])
+@pytest.mark.parametrize("fan_outs", [None, (6, 2)])
+def test_every_learner_with_whole_and_sampled_neighborhoods(aggregator: str, fan_outs: Any) -> None:
+    _, nodes, y = communities()
+    gentle = {"input_dropout": 0.2, "hidden_dropout": 0.2, "max_epochs": 30, "patience": 8}
+    model = classifier(aggregator=aggregator, fan_outs=fan_outs, **gentle)
+    assert model.fit(nodes[TRAIN], y[TRAIN]).score(nodes[REST], y[REST]) > 0.6
+
+
+@pytest.mark.parametrize(("variant", "shared"), VARIANTS)
+def test_the_same_seed_gives_the_same_bytes_and_another_does_not(variant: str, shared: bool) -> None:
+    _, nodes, y = communities()
+    one, two, other = (
+        classifier(variant=variant, shared=shared, random_state=seed, n_threads=threads, n_draws=2)
+        .fit(nodes[TRAIN], y[TRAIN])
+        .predict_proba(nodes)
+        for seed, threads in ((4, 1), (4, 2), (5, 1))
+    )
+    assert one.tobytes() == two.tobytes()
+    assert one.tobytes() != other.tobytes()
+
+
+def test_learners_do_not_depend_on_how_many_there_are() -> None:
+    _, nodes, y = communities()
+    two = classifier(n_learners=2).fit(nodes[TRAIN], y[TRAIN]).member_proba(nodes)
+    four = classifier(n_learners=4).fit(nodes[TRAIN], y[TRAIN]).member_proba(nodes)
+    assert two.tobytes() == four[:2].tobytes()
+
+
+def test_draws_approach_all_relatives() -> None:
+    hon, nodes, y = communities()
+    assert hon.n_conditional > 20
+    model = classifier().fit(nodes[TRAIN], y[TRAIN])
+    whole = model.predict_proba(nodes)
+    gaps = [np.abs(model.set_params(n_draws=n).predict_proba(nodes) - whole).mean() for n in (1, 400)]
+    assert 0 < gaps[1] < gaps[0] / 5
+
+
+def test_order_of_nodes_and_company_do_not_change_a_prediction() -> None:
+    _, nodes, y = communities()
+    model = classifier(n_draws=3).fit(nodes[TRAIN], y[TRAIN])
+    whole = model.predict_proba(nodes)
+    assert np.array_equal(model.predict_proba(nodes[::-1]), whole[::-1])
+    assert np.allclose(model.predict_proba([nodes[5], nodes[5]]), whole[[5, 5]], atol=1e-6)
+
+
+def test_a_model_trained_on_samples_predicts_with_whole_neighborhoods() -> None:
+    _, nodes, y = communities()
+    model = classifier(fan_outs=(20, 20), max_epochs=30).fit(nodes[TRAIN], y[TRAIN])
+    sampled = model.predict_proba(nodes)
+    exact = model.set_params(fan_outs=None).predict_proba(nodes)
+    assert 0 < np.abs(sampled - exact).mean() < 0.1
+
+
+# --- scikit-learn ------------------------------------------------------------------------------------
+
+
+def test_clone_shares_the_network_and_copies_parameters() -> None:
+    model = classifier(variant="pool", widths=(5, 4))
+    twin = clone(model)
+    assert twin.network is model.network
+    assert twin.get_params() == model.get_params()
+    assert copy.deepcopy(model).network is model.network
+    assert not hasattr(twin, "ensemble_")
+
+
+def test_constructor_stores_and_checks_nothing() -> None:
+    model = DGEClassifier("no network", variant="boost", n_learners=-1)
+    assert model.get_params()["variant"] == "boost"
+
+
+def test_cross_validation_and_grid_search_run() -> None:
+    _, nodes, y = communities()
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    assert cross_val_score(classifier(max_epochs=25), nodes, y, cv=folds).mean() > 0.8
+    grid = GridSearchCV(classifier(), {"widths": [(16, 16), (6,)], "input_dropout": [0.3]}, cv=folds)
+    assert grid.fit(nodes, y).best_params_["widths"] in [(16, 16), (6,)]
+    proba = cross_val_predict(classifier(), nodes, y, cv=folds, method="predict_proba")
+    assert proba.shape == (len(nodes), 3)
+
+
+def test_prediction_before_fit_is_refused() -> None:
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        classifier().predict(["ash00"])
+
+
+# --- labels ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["text", "object", "integer", "boolean", "series", "whole floats"])
+def test_labels_of_any_kind_come_back_as_they_were(kind: str) -> None:
+    _, nodes, y = communities()
+    labels: Any = {
+        "text": y, "object": y.astype(object), "integer": np.where(y == "ash", 7, -2), "boolean": y == "ash",
+        "series": pd.Series(y), "whole floats": np.where(y == "ash", 1.0, 2.0),
+    }[kind]  # fmt: skip
+    model = classifier().fit(nodes, labels)
+    assert set(model.predict(nodes)) <= set(labels)
+    assert model.classes_.dtype == np.unique(labels).dtype
+    assert model.score(nodes, labels) > 0.6
+
+
+def test_one_class_one_member_one_learner() -> None:
+    _, nodes, y = communities()
+    constant = classifier(n_learners=1).fit(nodes[:6], ["same"] * 6)
+    assert (constant.predict(nodes) == "same").all()
+    assert constant.member_proba(nodes).shape == (1, len(nodes), 1)
+    assert (constant.disagreement(nodes) == 0).all()
+    assert np.allclose(constant.entropy(nodes), 0)
+    lonely = np.append(y[1:], "lonely")
+    assert "lonely" in classifier().fit(np.append(nodes[1:], nodes[0]), lonely).classes_
+    assert (classifier().fit(nodes[:1], ["x"]).predict(nodes[:2]) == "x").all()
+
+
+def test_class_weights_move_predictions_to_the_heavy_class() -> None:
+    _, nodes, y = communities()
+    counts = [
+        (classifier(class_weight=weight, max_epochs=5).fit(nodes, y).predict(nodes) == "elm").sum()
+        for weight in ({"elm": 0.01}, None, {"elm": 100})
+    ]
+    assert counts[0] < counts[1] < counts[2]
+    assert classifier(class_weight="balanced").fit(nodes, y).score(nodes, y) > 0.6
+
+
+def test_sample_weight_of_nothing_leaves_an_example_out() -> None:
+    _, nodes, y = communities()
+    wrong = y.copy()
+    wrong[::2] = "elm"
+    weight = np.ones(len(y))
+    weight[::2] = 0
+    model = classifier(max_epochs=30).fit(nodes, wrong, sample_weight=weight)
+    assert model.score(nodes[REST], y[REST]) > 0.8
+    assert model.score(nodes[TRAIN], y[TRAIN]) > 0.5
+
+
+# --- features ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "frame"])
+@pytest.mark.parametrize("identity", [True, False])
+def test_features_beside_identity_or_alone(form: str, identity: bool) -> None:
+    hon, nodes, y = communities()
+    random = np.random.default_rng(0)
+    values = random.normal(size=(len(nodes), 6)) + 2.0 * (y[:, None] == np.array(["ash", "elm", "oak"] * 2))
+    shuffled = random.permutation(len(nodes))
+    features = {
+        "dense": values,
+        "sparse": csr_array(np.where(values > 1, values, 0)),
+        "frame": pd.DataFrame(values[shuffled], index=nodes[shuffled]),
+    }[form]
+    model = DGEClassifier(
+        hon, **{**FAST, "max_epochs": 40}, features=features, identity=identity, hidden_dropout=0.2
+    )
+    assert model.fit(nodes[TRAIN], y[TRAIN]).score(nodes[REST], y[REST]) > 0.8
+
+
+def test_wrong_features_are_named() -> None:
+    hon, nodes, y = communities()
+    with pytest.raises(InputError, match=r"features must be \[V, F\] with V = 60 rows"):
+        DGEClassifier(hon, features=np.ones((3, 2)), **FAST).fit(nodes, y)
+    with pytest.raises(InputError, match="features have no row for 59 entities: ash01"):
+        DGEClassifier(hon, features=pd.DataFrame([[1.0]], index=["ash00"]), **FAST).fit(nodes, y)
+    with pytest.raises(InputError, match="numbers that are not finite"):
+        DGEClassifier(hon, features=np.full((60, 1), np.nan), **FAST).fit(nodes, y)
+    with pytest.raises(ParameterError, match="identity=False needs features"):
+        classifier(identity=False).fit(nodes, y)
+
+
+# --- mistakes ----------------------------------------------------------------------------------------
+
+
+def test_unknown_nodes_are_listed_with_a_hint() -> None:
+    _, nodes, y = communities()
+    with pytest.raises(UnknownNodeError, match=r"1 of 61 names .* 'ash99'; did you mean 'ash"):
+        classifier().fit([*nodes, "ash99"], [*y, "ash"])
+    model = classifier(max_epochs=2).fit(nodes, y)
+    with pytest.raises(
+        UnknownNodeError, match="2 of 3 names are not among the 60 entities: 'nowhere', 'none'"
+    ):
+        model.predict(["nowhere", "ash00", "none"])
+    with pytest.raises(InputError, match="takes a list of node names, got the single name 'ash00'"):
+        model.predict("ash00")
+    assert model.predict([]).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a"] * 3, r"60 nodes but labels of shape \(3,\)"),
+        ([None, *["a"] * 59], r"1 nodes have no label \(rows 0\); leave them out of fit"),
+        ([float("nan"), *[1.0] * 59], "have no label"),
+        ([0.5, *[1.0] * 59], "fractional numbers"),
+        (np.array(["a", 1] * 30, object), "labels must be of one kind, got int, str"),
+    ],
+)
+def test_wrong_labels_are_named(labels: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        classifier().fit(communities()[1], labels)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"variant": "bagg"}, r"'variant' parameter .* must be one of .*'bag'.*did you mean 'bag'\?"),
+        (
+            {"aggregator": "lstm"},
+            "'aggregator' parameter of DGEClassifier must be one of 'mean', 'max', 'gin'",
+        ),
+        ({"n_learners": 0}, "'n_learners' parameter .* at least 1. Got 0 instead"),
+        ({"widths": ()}, "'widths' parameter .* must name 1 to 6 layers"),
+        ({"widths": (2,)}, "'widths' parameter .* at least 3"),
+        ({"fan_outs": (3,)}, "'fan_outs' parameter .* one number for each of the 2 layers"),
+        ({"fan_outs": (3, 0)}, "'fan_outs' parameter .* at least 1"),
+        ({"learning_rate": 0}, "'learning_rate' parameter .* greater than 0"),
+        ({"input_dropout": 1.0}, "'input_dropout' parameter .* at most 0.99"),
+        ({"n_draws": "some"}, "'n_draws' parameter .* or 'all'"),
+        ({"device": "abacus"}, "'device' parameter .* must be one of 'cpu', 'cuda', 'mps'"),
+        ({"shared": 1}, "'shared' parameter .* True or False"),
+        ({"class_weight": {"fir": 2}}, "'class_weight' parameter of DGEClassifier names 'fir'"),
+        ({"class_weight": "even"}, "'class_weight' parameter .* must be one of 'balanced'"),
+        ({"random_state": -1}, "seed must be a whole number"),
+    ],
+)
+def test_wrong_parameters_are_named_at_fit(given: dict[str, Any], message: str) -> None:
+    _, nodes, y = communities()
+    with pytest.raises(ParameterError, match=message):
+        classifier(**given).fit(nodes, y)
+
+
+def test_something_else_than_a_network_is_named() -> None:
+    with pytest.raises(ParameterError, match=r"'network' parameter .* must be a HigherOrderNetwork"):
+        DGEClassifier([1, 2]).fit(["a"], ["b"])  # type: ignore[arg-type]
