@@ -187,6 +187,14 @@ def test_a_long_order_and_a_long_path() -> None:
     assert edges_of(hl.grow(paths, order=12, tau=0.1)) == oracle.grow(paths, 12, 0.1)
 
 
+@pytest.mark.parametrize("order", [14, 15, 16, 20, 21, 31, 32, 63, 64, 100])
+@pytest.mark.parametrize("alphabet", ["A", "AB", "ABCDE", "ABCDEFGHIJKLMNOPQ"])
+def test_an_order_whose_grams_hardly_fit_a_key_or_do_not(order: int, alphabet: str) -> None:
+    rng = np.random.default_rng(order)
+    paths = [rng.choice(list(alphabet), 40).tolist() for _ in range(4)] + [["A"]]
+    assert edges_of(hl.grow(paths, order, 0.5)) == oracle.grow(paths, order, 0.5)
+
+
 def test_one_count_gives_networks_of_every_lower_order() -> None:
     paths = [list("ACD"), list("BCE"), list("ACDAB"), list("BCEBA")] * 4
     counts = hl.count_grams(paths, order=4)

@@ -30,6 +30,10 @@ from honlearn.paths.stream import PathStream
 from honlearn.paths.vocabulary import Vocabulary
 
 
+# No path data remembers as far as this; it only keeps a slip of the finger from filling the memory.
+_LONGEST = 1000
+
+
 class GramCounts:
     """How often every gram of up to k + 1 entities was seen, and how far each context's next steps diverge.
 
@@ -83,7 +87,7 @@ def count_grams(paths: Any, order: int = 2, *, n_workers: int = 1, **reader_opti
 
     With `n_workers` > 1, that many threads count while one reads; the result is the same.
     """
-    order = check_integer("count_grams", "order", order, 1, 62)
+    order = check_integer("count_grams", "order", order, 1, _LONGEST)
     n_workers = check_integer("count_grams", "n_workers", n_workers, 1)
     source = as_source(paths, **reader_options)
     trie = _count(source, order, n_workers)
@@ -112,7 +116,8 @@ def _count(source: Paths | PathStream, order: int, n_workers: int) -> Trie:
     if overflow is None:
         return _packed_trie(counters, order, len(source.vocabulary))
     chain = ChainCounter(order)
-    chain.add_trie(_packed_trie(counters, order, overflow[1]))
+    if any(len(counter) for counter in counters):
+        chain.add_trie(_packed_trie(counters, order, overflow[1]))
     chain.add(*overflow)
     for chunk, vocabulary in chunks:
         chain.add(chunk, vocabulary)

@@ -25,7 +25,7 @@ Run = tuple[NDArray[np.uint64], NDArray[np.int64]]
 
 
 def capacity(order: int) -> int:
-    """Return the largest vocabulary whose windows of k + 1 entities fit a 64-bit key."""
+    """Return the largest vocabulary whose windows of k + 1 entities fit a 64-bit key; below 1 for none."""
     return (1 << min(64 // (order + 1), 31)) - FIRST
 
 
@@ -214,7 +214,7 @@ class WindowCounter:
 
     def __init__(self, order: int, buffer: int = _BUFFER) -> None:
         self.order = order
-        self.bits = 4
+        self.bits = min(4, 64 // (order + 1))
         self.keys, self._spare = np.empty(buffer, np.uint64), np.empty(buffer, np.uint64)
         self._sums = np.empty(buffer, np.int64)
         self.counts = np.empty(0, np.int64)
@@ -258,6 +258,10 @@ class WindowCounter:
         while self.runs and len(self.runs[-1][0]) < 2 * len(run[0]):
             run = merge(self.runs.pop(), run)
         self.runs.append(run)
+
+    def __len__(self) -> int:
+        """Return how many windows are held, those of the buffer each for itself."""
+        return self.used + sum(len(keys) for keys, _ in self.runs)
 
     def windows(self) -> Run:
         """Return all windows counted so far, sorted by key, and start again from none."""
