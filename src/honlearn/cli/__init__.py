@@ -14,8 +14,11 @@ import typer
 from honlearn import __version__
 from honlearn.cli.convert import convert
 from honlearn.cli.data import data_app
+from honlearn.cli.evaluate import evaluate
 from honlearn.cli.grow import grow
 from honlearn.cli.info import info
+from honlearn.cli.predict import predict
+from honlearn.cli.train import train
 from honlearn.errors import HonlearnError
 
 app = typer.Typer(
@@ -46,6 +49,9 @@ def common(
 app.command()(grow)
 app.command()(info)
 app.command()(convert)
+app.command()(train)
+app.command()(predict)
+app.command()(evaluate)
 app.add_typer(data_app, name="data")
 
 

@@ -1,0 +1,205 @@
+"""``honlearn evaluate NET LABELS -o RUN --model NAME``: compare models on folds of the labelled nodes.
+
+In: a network file, a CSV of classes and names of models. Out: a run folder with one record for each fit,
+and a table of means ± deviations. A run that was killed goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from honlearn.cli import settings as words
+
+if TYPE_CHECKING:
+    from honlearn.experiments.evaluate import Job, NodeData
+    from honlearn.experiments.folds import Folds
+
+
+def evaluate(
+    network: Annotated[
+        Path, typer.Argument(metavar="NET", help="Network: .hon, .txt (GrowHON's edge list) or .parquet.")
+    ],
+    labels: Annotated[
+        Path, typer.Argument(metavar="LABELS", help="CSV: first column the node, column 'label' its class.")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run.")],
+    model: Annotated[
+        list[str], typer.Option("--model", metavar="NAME", help=f"{words.NAMES}; -shared is *. Repeatable.")
+    ],
+    task: words.Task = "nodes",
+    folds: Annotated[
+        str | None,
+        typer.Option(metavar="N|published", help="Stratified folds, or the paper's own split. Default: 5."),
+    ] = None,
+    folds_file: Annotated[
+        Path | None,
+        typer.Option(metavar="JSON", help="Folds as a list of lists of test nodes, instead of --folds."),
+    ] = None,
+    input: Annotated[
+        str,
+        typer.Option(
+            metavar="gk|g1|both", help="The network as it is, its first-order network, or both in turn."
+        ),
+    ] = "gk",
+    seeds: Annotated[
+        int, typer.Option(min=1, help="How often all is repeated, with seeds from --seed on.")
+    ] = 1,
+    seed: words.Seed = 0,
+    set_: words.Settings = None,
+    label_column: words.LabelColumn = None,
+    predictions: Annotated[
+        bool, typer.Option("--predictions", help="Keep the predictions on every test node, as Parquet.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Train and test models on folds of the labelled nodes, and compare them."""
+    from honlearn.experiments import evaluate as engine
+    from honlearn.experiments.registry import find_model
+    from honlearn.experiments.summary import summarise, write_summary
+    from honlearn.hon.formats import load_network
+    from honlearn.labels import read_labels
+
+    entries = list({entry.name: entry for entry in (find_model(name, task) for name in model)}.values())
+    words.check_owners(set_, entries)
+    contenders = [engine.Contender(entry, words.parse_settings(set_, entry)) for entry in entries]
+    split = chosen_folds(folds, folds_file)
+    nodes, classes = read_labels(labels, label_column)
+    data = engine.NodeData.of(load_network(network), nodes, classes, input)
+    jobs = engine.plan(data, contenders, split, range(seed, seed + seeds))
+    notes = _notes(data, split, input)
+    for note in notes:
+        typer.echo(note, err=True)
+    report, records = _Reporter(len(jobs)), []
+    for job, record, ran in engine.evaluate(data, jobs, output, keep_predictions=predictions):
+        report(job, record, ran)
+        records.append(record)
+    rows = summarise(records)
+    about = {"network": str(network), "labels": str(labels), "nodes": len(data.nodes), "notes": notes}
+    write_summary(output, rows, about)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps({"run": str(output), **about, "rows": rows}, indent=2, ensure_ascii=False))
+    else:
+        _print(rows, output)
+
+
+def chosen_folds(text: str | None, file: Path | None) -> Folds:
+    """Return the folds that the options ask for."""
+    from honlearn.errors import ParameterError, did_you_mean
+    from honlearn.experiments.folds import PUBLISHED_FOLDS, Folds, read_folds
+
+    if file is not None:
+        if text not in (None, "published"):
+            raise ParameterError(f"--folds {text} and --folds-file {file}: give one of the two")
+        return read_folds(file)
+    if text == "published":
+        return Folds("published", PUBLISHED_FOLDS)
+    try:
+        count = int(text or 5)
+    except ValueError:
+        raise ParameterError(
+            f"--folds must be a whole number, at least 2, or 'published'. Got {text!r} instead"
+            f"{did_you_mean(text, ['published'])}"
+        ) from None
+    return Folds("stratified", count)
+
+
+def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:
+    """Return what a reader must know of the data before believing a score."""
+    from honlearn.cli.train import missing_line
+    from honlearn.errors import listed
+    from honlearn.experiments.folds import rare_classes
+
+    notes = [missing_line(data.missing)] if data.missing else []
+    if wanted == "both" and len(data.inputs) == 1:
+        notes.append("note: the network is of first order, so gk and g1 are the same; only gk is run")
+    rare = rare_classes(data.labels, split.count)
+    if rare:
+        named = listed((f"{name!r} ({count})" for name, count in rare.items()), 5)
+        notes.append(
+            f"note: {len(rare)} of {len(set(data.labels))} classes have fewer members than the {split.count} "
+            f"folds, so some test parts lack them or test what was never trained: {named}"
+        )
+    return notes
+
+
+class _Reporter:
+    """Says on standard error, line by line, what is done and how long the rest may take."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.done, self.ran, self.found = total, 0, 0, 0
+        self.started = time.perf_counter()
+
+    def __call__(self, job: Job, record: Mapping[str, Any], ran: bool) -> None:
+        self.done += 1
+        if not ran:
+            self.found += 1
+            return
+        if self.found and not self.ran:
+            typer.echo(f"{self.found} of {self.total} were done before", err=True)
+        self.ran += 1
+        asked, scores, times = job.configuration, record["scores"], record["times"]
+        left = (time.perf_counter() - self.started) / self.ran * (self.total - self.done)
+        typer.echo(
+            f"{self.done}/{self.total} {asked['model']} {asked['input']} seed {asked['seed']} "
+            f"fold {asked['fold']}: micro F1 {scores['micro_f1']:.3f}, log loss {scores['log_loss']:.3f}, "
+            f"{times['fit_seconds']:.1f} s" + (f", about {_duration(left)} left" if left else ""),
+            err=True,
+        )
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    return (
+        f"{whole} s"
+        if whole < 100
+        else f"{round(whole / 60)} min"
+        if whole < 6000
+        else f"{whole / 3600:.1f} h"
+    )
+
+
+def _print(rows: list[dict[str, Any]], output: Path) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    columns = {
+        "micro F1": ("micro_f1", 3),
+        "macro F1": ("macro_f1", 3),
+        "log loss": ("log_loss", 3),
+        "single F1": ("single_micro_f1", 3),
+        "gain": ("gain", 3),
+        "fit s": ("fit_seconds", 1),
+        "CPU s": ("fit_cpu_seconds", 1),
+    }
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("model")
+    table.add_column("input")
+    for name in columns:
+        table.add_column(name, justify="right")
+    if len(rows) > 1:
+        table.add_column("p", justify="right")
+    for row in rows:
+        cells = [_cell(row[f"{key}_mean"], row[f"{key}_std"], digits) for key, digits in columns.values()]
+        p = [] if len(rows) == 1 else ["" if row["p_value"] is None else f"{row['p_value']:.3f}"]
+        table.add_row(row["model"], row["input"], *cells, *p)
+    console = Console(highlight=False)
+    console.print(table)
+    fits = rows[0]["records"]
+    told = f"mean ± standard deviation over {fits} fits; {output} holds records, summary.csv and summary.json"
+    if len(rows) > 1:
+        told += f"; p: micro F1 against {rows[0]['model']} {rows[0]['input']}, corrected resampled t-test"
+    typer.echo(told)
+
+
+def _cell(mean: float | None, deviation: float | None, digits: int) -> str:
+    if mean is None:
+        return "–"
+    return f"{mean:.{digits}f}" + ("" if deviation is None else f" ±{deviation:.{digits}f}")

@@ -1,0 +1,132 @@
+"""``honlearn predict MODEL``: classes, probabilities and doubts of nodes, from a saved model.
+
+In: a folder that ``train`` wrote. Out: a table with node, label, one probability a class, confidence,
+entropy and disagreement, as CSV on standard output or in a file, written whole or not at all.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas
+
+    from honlearn.paths.vocabulary import Vocabulary
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that 'honlearn train' wrote.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="PREDICTIONS.csv", help="File to write: .csv, .parquet or .json."
+        ),
+    ] = None,
+    nodes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--nodes",
+            metavar="FILE|NAMES",
+            help="Names with commas between, or a file: one a line, or the first column of a CSV. "
+            "Default: all entities of the network. Repeatable.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV or text.")] = False,
+) -> None:
+    """Write what a saved model thinks of each node, and how sure it is."""
+    from honlearn.experiments.predictions import Predictions
+    from honlearn.tasks import load_model
+
+    if output is not None:
+        _check_output(output)
+    fitted = load_model(model)
+    wanted = chosen_nodes(nodes, fitted.network.vocabulary)
+    table = Predictions.of(fitted, wanted).table()
+    if output is None:
+        typer.echo(_json(table) if as_json else _csv(table), nl=as_json)
+        return
+    _write(table, output)
+    facts = {
+        "predictions": str(output),
+        "nodes": len(table),
+        "classes": len(fitted.classes_),
+        "mean_confidence": round(float(table["confidence"].mean()), 4) if len(table) else None,
+        "mean_disagreement": round(float(table["disagreement"].mean()), 4) if len(table) else None,
+    }
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(facts))
+    else:
+        typer.echo(
+            f"{output}: {len(table):,} nodes, {facts['classes']} classes, mean confidence "
+            f"{facts['mean_confidence']}, mean disagreement {facts['mean_disagreement']}"
+        )
+
+
+def chosen_nodes(words: list[str] | None, vocabulary: Vocabulary) -> list[str]:
+    """Return the names that ``--nodes`` stands for, each once; all entities where it was not given."""
+    if not words:
+        return list(vocabulary.names)
+    names: list[str] = []
+    for word in words:
+        if word in vocabulary:
+            names.append(word)
+        elif Path(word).is_file():
+            names.extend(_listed_in(Path(word)))
+        else:
+            names.extend(part.strip() for part in word.split(","))
+    names = list(dict.fromkeys(name for name in names if name))
+    vocabulary.codes(names)  # one error that lists those the network does not have
+    return names
+
+
+def _listed_in(source: Path) -> list[str]:
+    """Return the names in a file: the first column below the header of a CSV, or one name a line."""
+    from honlearn.errors import FormatError
+    from honlearn.labels import csv_rows
+
+    if source.suffix.lower() in (".csv", ".tsv"):
+        rows = [row[0] for _, row in csv_rows(source)]
+        return rows[1:]
+    try:
+        return source.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise FormatError(f"{source}: not UTF-8; save the file as UTF-8, one node a line") from None
+
+
+def _check_output(path: Path) -> None:
+    from honlearn.errors import InputError, ParameterError
+
+    if path.suffix.lower() not in (".csv", ".parquet", ".json"):
+        raise ParameterError(
+            f"{path}: predictions are written as .csv, .parquet or .json; choose one of these"
+        )
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name a file")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; make it first")
+
+
+def _write(table: pandas.DataFrame, path: Path) -> None:
+    from honlearn.hon.formats.atomic import atomic_path, atomic_text
+
+    if path.suffix.lower() == ".parquet":
+        with atomic_path(path) as draft:
+            table.to_parquet(draft, index=False)
+        return
+    with atomic_text(path) as file:
+        file.write(_json(table) + "\n" if path.suffix.lower() == ".json" else _csv(table))
+
+
+def _csv(table: pandas.DataFrame) -> str:
+    text: Any = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    return str(text)
+
+
+def _json(table: pandas.DataFrame) -> str:
+    text: Any = table.to_json(orient="records", double_precision=6, force_ascii=False)
+    return str(text)

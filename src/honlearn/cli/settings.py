@@ -1,0 +1,183 @@
+"""``--set key=value``: from words of the command line to keywords of an estimator.
+
+In: words such as ``widths=128,128`` and an entry of the registry. Out: values of the types that the
+estimator's signature names, so that a wrong word is one clear line and not an error deep in a fit.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from honlearn.errors import FormatError, MissingFileError, ParameterError, did_you_mean, listed
+from honlearn.experiments.registry import Entry, model_names
+
+_TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
+_INSTEAD = {"random_state": "use --seed", "checkpoint": "the command keeps one itself"}
+
+Task = Annotated[str, typer.Option("--task", metavar="nodes", help="What is learnt: classes of nodes.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A keyword of the model, e.g. n_learners=8 widths=64,64; repeatable.",
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")]
+LabelColumn = Annotated[str | None, typer.Option(help="Column of the classes, if not 'label'.")]
+NAMES = ", ".join(model_names())
+
+
+def parse_settings(words: Iterable[str] | None, entry: Entry) -> dict[str, Any]:
+    """Return the keywords that `words` set for one model; the last of two words for a key counts.
+
+    A word ``NAME:key=value`` is for the model of that name alone and left out for others.
+    """
+    keywords = entry.keywords()
+    hints = typing.get_type_hints(entry.estimator().__init__)  # type: ignore[misc]
+    settings: dict[str, Any] = {}
+    for word in words or ():
+        key, equals, text = word.partition("=")
+        owner, colon, key = key.strip().rpartition(":")
+        if not equals or not key:
+            raise ParameterError(f"--set {word!r} is not key=value; e.g. --set n_learners=8")
+        if colon and owner != entry.name and owner.replace("-shared", "*") != entry.name:
+            continue
+        if key not in keywords or key in entry.decided or key in _INSTEAD:
+            raise ParameterError(f"--set {word!r}: {_refusal(key, entry, keywords)}")
+        settings[key] = _value(key, text.strip(), hints.get(key, Any), entry)
+    return settings
+
+
+def check_owners(words: Iterable[str] | None, entries: Sequence[Entry]) -> None:
+    """Raise unless every ``NAME:`` before a key is the name of a model that takes part."""
+    names = [entry.name for entry in entries]
+    for word in words or ():
+        owner, colon, _ = word.partition("=")[0].strip().rpartition(":")
+        if colon and owner.replace("-shared", "*") not in names:
+            raise ParameterError(
+                f"--set {word!r}: {owner!r} does not take part; there are {listed(names, 40)}"
+                f"{did_you_mean(owner, names)}"
+            )
+
+
+def _refusal(key: str, entry: Entry, keywords: Iterable[str]) -> str:
+    if key in _INSTEAD:
+        return f"{key} is not set here; {_INSTEAD[key]}"
+    if key in entry.decided:
+        return f"the name {entry.name!r} decides {key}; choose another --model"
+    free = [name for name in keywords if name not in entry.decided and name not in _INSTEAD]
+    return f"{entry.name} has no {key!r}; there are {listed(free, 40)}{did_you_mean(key, free)}"
+
+
+def _value(key: str, text: str, hint: Any, entry: Entry) -> Any:
+    if key == "features":
+        return None if text.casefold() in _NONE else read_features(text)
+    members = _members(hint)
+    for kind in members:
+        value = _as(text, kind)
+        if value is not _NO:
+            return value
+    wanted = " or ".join(dict.fromkeys(_described(kind) for kind in members))
+    raise ParameterError(f"--set {key}={text}: {key} of {entry.name} must be {wanted}. Got {text!r} instead.")
+
+
+_NO = object()
+
+
+def _members(hint: Any) -> list[Any]:
+    """Return the types that a hint allows, the stricter before the looser."""
+    union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    kinds = list(typing.get_args(hint)) if union else [hint]
+    order = [type(None), bool, int, float]
+    return sorted(kinds, key=lambda kind: order.index(kind) if kind in order else 9 + (kind is str))
+
+
+def _as(text: str, kind: Any) -> Any:
+    """Return `text` read as `kind`, or ``_NO``."""
+    word = text.casefold()
+    if kind is type(None):
+        return None if word in _NONE else _NO
+    if kind is bool:
+        return True if word in _TRUE else False if word in _FALSE else _NO
+    if kind is int or kind is float:
+        try:
+            return kind(text)
+        except ValueError:
+            return _NO
+    if kind is str:
+        return text
+    if kind is Any:
+        return _guess(text)
+    if isinstance(typing.get_origin(kind), type) and issubclass(typing.get_origin(kind), Sequence):
+        return _sequence(text, typing.get_args(kind)[0])
+    if kind is PathLike or typing.get_origin(kind) is PathLike:
+        return text
+    return _NO
+
+
+def _sequence(text: str, kind: Any) -> Any:
+    inner = text[1:-1] if text[:1] + text[-1:] in ("[]", "()") else text
+    parts = [part.strip() for part in inner.split(",")]
+    if parts and not parts[-1]:
+        parts.pop()
+    values = tuple(_as(part, kind) for part in parts)
+    return _NO if _NO in values or not values else values
+
+
+def _guess(text: str) -> Any:
+    """Return none, a truth value, a number, a mapping ``a:2,b:1``, numbers in a row, or the text itself."""
+    for kind in (type(None), bool, int, float):
+        value = _as(text, kind)
+        if value is not _NO:
+            return value
+    pairs = [part.rpartition(":") for part in text.strip("{}").split(",")]
+    if all(colon and name for name, colon, _ in pairs):
+        weights = {name.strip(): _as(value.strip(), float) for name, _, value in pairs}
+        if _NO not in weights.values():
+            return weights
+    row = _sequence(text, float)
+    return text if row is _NO or "," not in text else row
+
+
+def _described(kind: Any) -> str:
+    names = {
+        type(None): "none",
+        bool: "true or false",
+        int: "a whole number",
+        float: "a number",
+        str: "a word",
+    }
+    if kind in names:
+        return names[kind]
+    if typing.get_args(kind):
+        return f"{names.get(typing.get_args(kind)[0], 'value').replace('a ', '')}s such as 128,128"
+    return getattr(kind, "__name__", str(kind))
+
+
+def read_features(path: str) -> Any:
+    """Return numbers for each entity from a CSV or Parquet file whose first column is the node."""
+    import pandas as pd
+
+    source = Path(path)
+    if not source.is_file():
+        raise MissingFileError(f"{source}: no such file; features=FILE takes a CSV or Parquet of numbers")
+    try:
+        if source.suffix.lower() == ".parquet":
+            table = pd.read_parquet(source)
+        else:
+            table = pd.read_csv(source, dtype={0: str}, keep_default_na=False)
+        table = table.set_index(table.columns[0])
+        return table.set_axis(table.index.astype(str)).astype("float32")
+    except (ValueError, IndexError, OSError) as error:
+        first = str(error).splitlines()[0]
+        raise FormatError(
+            f"{source}: features must be a table with the node first, then numbers ({first})"
+        ) from None

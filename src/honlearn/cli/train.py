@@ -1,0 +1,175 @@
+"""``honlearn train NET LABELS -o MODEL``: fit a model on every labelled node and save it.
+
+In: a network file and a CSV of classes. Out: a model folder that ``predict`` reads on its own. A training
+that was killed and is started with the same words goes on from its last checkpoint, to the same model.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from honlearn.cli import settings as words
+
+if TYPE_CHECKING:
+    from honlearn.experiments.evaluate import Contender, NodeData
+
+_CHECKPOINT = ".checkpoint"
+
+
+def train(
+    network: Annotated[
+        Path, typer.Argument(metavar="NET", help="Network: .hon, .txt (GrowHON's edge list) or .parquet.")
+    ],
+    labels: Annotated[
+        Path, typer.Argument(metavar="LABELS", help="CSV: first column the node, column 'label' its class.")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="MODEL", help="Folder of the model.")],
+    task: words.Task = "nodes",
+    model: Annotated[str, typer.Option(metavar="NAME", help=f"{words.NAMES}; -shared is *.")] = "dge-bag",
+    set_: words.Settings = None,
+    seed: words.Seed = 0,
+    label_column: words.LabelColumn = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write into a folder that holds files of something else.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Fit a model on every labelled node of a network and save it."""
+    from honlearn.experiments.evaluate import Contender, NodeData
+    from honlearn.experiments.registry import find_model
+    from honlearn.hon.formats import load_network
+    from honlearn.labels import read_labels
+
+    entry = find_model(model, task)
+    contender = Contender(entry, words.parse_settings(set_, entry))
+    check_folder(output, force)
+    nodes, classes = read_labels(labels, label_column)
+    data = NodeData.of(load_network(network), nodes, classes)
+    if data.missing:
+        typer.echo(missing_line(data.missing), err=True)
+    facts = {"model": str(output), "name": entry.name, **fit_and_save(contender, data, output, seed)}
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(facts, ensure_ascii=False))
+    else:
+        _print(facts)
+
+
+def fit_and_save(contender: Contender, data: NodeData, folder: Path, seed: int) -> dict[str, Any]:
+    """Fit on all nodes, with checkpoints inside `folder`, save there, and return what is worth saying."""
+    import shutil
+    import time
+
+    from honlearn.experiments.records import digest_of, network_digest
+
+    started = time.perf_counter()
+    hidden = folder / _CHECKPOINT
+    hidden.mkdir(parents=True, exist_ok=True)
+    made = dict(contender.settings)
+    if "checkpoint" in contender.entry.keywords():
+        # Named by what is fitted: other words find no checkpoint of theirs and start anew.
+        asked = [contender.entry.name, contender.configuration(), seed, data.nodes, data.labels]
+        name = digest_of([*asked, network_digest(data.inputs["gk"])])
+        made["checkpoint"] = hidden / f"{name}.safetensors"
+    estimator = contender.entry.make(data.inputs["gk"], **made, random_state=seed)
+    estimator.fit(list(data.nodes), list(data.labels))
+    draft = hidden / "model"
+    shutil.rmtree(draft, ignore_errors=True)
+    estimator.save(draft)
+    _move(draft, folder)
+    shutil.rmtree(hidden)
+    return _facts(estimator, data, time.perf_counter() - started)
+
+
+def _move(draft: Path, folder: Path) -> None:
+    """Put a saved model in its place, its config last: a folder without one is no model to anybody."""
+    import os
+
+    from honlearn.tasks.storage import CONFIG
+
+    (folder / CONFIG).unlink(missing_ok=True)
+    for path in sorted(draft.iterdir(), key=lambda path: path.name == CONFIG):
+        os.replace(path, folder / path.name)
+
+
+def _facts(estimator: Any, data: NodeData, seconds: float) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "nodes": len(data.nodes),
+        "missing": len(data.missing),
+        "classes": len(estimator.classes_),
+        "learners": getattr(estimator, "n_learners", 1),
+    }
+    epochs = getattr(estimator, "best_epochs_", None)
+    if epochs is not None and len(epochs):
+        facts["epochs"] = round(float(epochs.mean()), 1)
+    facts["seconds"] = round(seconds, 2)
+    facts["validation_score"] = _validation_score(estimator)
+    return facts
+
+
+def _validation_score(estimator: Any) -> float | None:
+    """Return the validation score of the epoch with the least validation loss, where there was one."""
+    history = getattr(estimator, "history_", None)
+    if history is None or not {"validation_loss", "validation_score"} <= set(history.columns):
+        return None
+    validated = history.dropna(subset=["validation_loss"])
+    if not len(validated):
+        return None
+    return round(float(validated.loc[validated["validation_loss"].idxmin(), "validation_score"]), 4)
+
+
+def check_folder(folder: Path, force: bool) -> None:
+    """Raise unless a model may be written to `folder`: new, empty, or with a model (or half of one)."""
+    import json
+    from contextlib import suppress
+
+    from honlearn.errors import InputError
+    from honlearn.tasks.storage import CONFIG, FORMAT, NETWORK, WEIGHTS
+
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: there is a file of this name; name a folder")
+    if force or not folder.exists():
+        return
+    own = {CONFIG, WEIGHTS, NETWORK, _CHECKPOINT}
+    foreign = sorted(path.name for path in folder.iterdir() if path.name not in own)
+    if (folder / CONFIG).is_file():
+        config = None
+        with suppress(ValueError, OSError):
+            config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if not isinstance(config, dict) or config.get("format") != FORMAT:
+            foreign.insert(0, CONFIG)
+    if foreign:
+        from honlearn.errors import listed
+
+        raise InputError(
+            f"{folder}: there are files of something else in it ({listed(foreign, 3)}); name a new folder "
+            "or pass --force to write among them"
+        )
+
+
+def missing_line(missing: tuple[str, ...]) -> str:
+    """Return the line that says which labelled nodes the network does not have."""
+    from honlearn.errors import listed
+
+    one = len(missing) == 1
+    return (
+        f"note: {len(missing):,} labelled node{' is' if one else 's are'} not in the network and left out: "
+        f"{listed(missing, 5)}"
+    )
+
+
+def _print(facts: dict[str, Any]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = {key: value for key, value in facts.items() if key not in ("model", "name", "missing")}
+    table = Table(title=f"{facts['name']} → {facts['model']}", title_justify="left", box=box.SIMPLE)
+    for key in shown:
+        table.add_column(key.replace("_", " "), justify="right")
+    table.add_row(*("–" if value is None else f"{value:,}" for value in shown.values()))
+    Console(highlight=False).print(table)

@@ -1,0 +1,197 @@
+"""Evaluation of models on nodes: a grid of (model, input, seed, fold), one record each.
+
+In: a network, labelled nodes, models with settings, folds and seeds, and a run folder. Out: records in that
+folder, each on the disk as soon as it is known, so that a run that was killed goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.errors import InputError, ParameterError, check_choice, listed
+from honlearn.experiments.folds import Folds
+from honlearn.experiments.predictions import Predictions
+from honlearn.experiments.records import Records, digest_of, network_digest, plain
+from honlearn.experiments.registry import EXECUTION, Entry
+from honlearn.experiments.versions import versions
+from honlearn.hon.formats.atomic import atomic_path
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.seeds import derive_seed
+
+if TYPE_CHECKING:
+    import pandas
+
+INPUTS = ("gk", "g1", "both")
+PREDICTIONS = "predictions"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model that takes part: an entry of the registry and settings of its keywords."""
+
+    entry: Entry
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def configuration(self) -> dict[str, Any]:
+        """Return every parameter that decides the result, as plain values."""
+        given = self.entry.parameters(self.settings)
+        return {k: plain(v) for k, v in given.items() if k not in (*EXECUTION, "random_state")}
+
+
+@dataclass(frozen=True)
+class NodeData:
+    """Labelled nodes in the order of their file, and the networks that are compared on them."""
+
+    nodes: tuple[str, ...]
+    labels: tuple[str, ...]
+    inputs: Mapping[str, HigherOrderNetwork]
+    missing: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, network: HigherOrderNetwork, nodes: Sequence[str], labels: Sequence[str], which: str = "gk"
+    ) -> NodeData:
+        """Take the labelled nodes that every input has; `which` is ``"gk"``, ``"g1"`` or ``"both"``.
+
+        ``"gk"`` is the network as it is, ``"g1"`` its first-order network. Of a first-order network the two
+        are the same and ``"both"`` is ``"gk"``.
+        """
+        check_choice("evaluate", "input", which, INPUTS)
+        names = ("gk", "g1") if which == "both" and network.n_conditional else (which.replace("both", "gk"),)
+        inputs = {name: network if name == "gk" else network.first_order() for name in names}
+        there = [all(node in hon.vocabulary for hon in inputs.values()) for node in nodes]
+        kept = [(n, label) for n, label, known in zip(nodes, labels, there, strict=True) if known]
+        missing = tuple(node for node, known in zip(nodes, there, strict=True) if not known)
+        if not kept:
+            raise InputError(
+                f"none of the {len(nodes):,} labelled nodes is in the network: they are called "
+                f"{listed(map(repr, nodes), 3)}, its entities "
+                f"{listed(map(repr, network.vocabulary.names), 3)}; the first column must hold the entities"
+            )
+        return cls(tuple(n for n, _ in kept), tuple(label for _, label in kept), inputs, missing)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One fit and one test: who, on what, with which seed, and the nodes of either part."""
+
+    contender: Contender
+    network: HigherOrderNetwork
+    seed: int
+    train: NDArray[np.int64]
+    test: NDArray[np.int64]
+    configuration: Mapping[str, Any]
+    digest: str
+
+
+def plan(data: NodeData, contenders: Sequence[Contender], folds: Folds, seeds: Sequence[int]) -> list[Job]:
+    """Return the jobs in the order in which they run: row by row, seed by seed, fold by fold."""
+    if len(set(data.labels)) < 2:
+        raise InputError(f"all labelled nodes are of the class {data.labels[0]!r}; two classes are needed")
+    names = [contender.entry.name for contender in contenders]
+    if len(set(names)) < len(names):
+        raise ParameterError(f"a model is named twice: {listed(names, 40)}; name each once")
+    splits = {seed: folds.tests(data.nodes, data.labels, seed) for seed in seeds}
+    digests = {name: network_digest(network) for name, network in data.inputs.items()}
+    labels = digest_of(sorted(zip(data.nodes, data.labels, strict=True)))
+    jobs = []
+    for contender in contenders:
+        parameters = contender.configuration()
+        for name, network in data.inputs.items():
+            for seed in seeds:
+                for fold, test in enumerate(splits[seed]):
+                    train = np.setdiff1d(np.arange(len(data.nodes)), test)
+                    tested = digest_of(sorted(data.nodes[i] for i in test))
+                    configuration = {
+                        "task": "nodes",
+                        "model": contender.entry.name,
+                        "input": name,
+                        "seed": seed,
+                        "folds": folds.kind if folds.kind == "published" else f"{folds.kind} {folds.count}",
+                        "fold": fold,
+                        "parameters": parameters,
+                        "data": {"network": digests[name], "labels": labels, "test": tested},
+                    }
+                    # The same for all models, so that they are compared on equal terms.
+                    fit_seed = derive_seed(seed, "fit", fold)
+                    digest = digest_of(configuration)
+                    jobs.append(Job(contender, network, fit_seed, train, test, configuration, digest))
+    return jobs
+
+
+def run_job(job: Job, data: NodeData) -> tuple[dict[str, Any], pandas.DataFrame]:
+    """Fit and test once; return the record and the predictions on the test nodes."""
+    nodes, labels = np.asarray(data.nodes, dtype=object), np.asarray(data.labels)
+    estimator = job.contender.entry.make(job.network, **job.contender.settings, random_state=job.seed)
+    wall, cpu = time.perf_counter(), time.process_time()
+    estimator.fit(nodes[job.train].tolist(), labels[job.train])
+    fitted, fitted_cpu = time.perf_counter(), time.process_time()
+    predictions = Predictions.of(estimator, nodes[job.test].tolist(), np.unique(labels).tolist())
+    done, done_cpu = time.perf_counter(), time.process_time()
+    truth = labels[job.test]
+    record = {
+        "digest": job.digest,
+        "configuration": dict(job.configuration),
+        "scores": predictions.scores(truth.tolist()),
+        "sizes": {
+            "train": len(job.train),
+            "test": len(job.test),
+            "classes": len(predictions.classes),
+            "unseen_classes": len(predictions.classes) - len(estimator.classes_),
+            "parameters": plain(getattr(estimator, "n_parameters_", None)),
+        },
+        "times": {
+            "fit_seconds": round(fitted - wall, 4),
+            "fit_cpu_seconds": round(fitted_cpu - cpu, 4),
+            "predict_seconds": round(done - fitted, 4),
+            "predict_cpu_seconds": round(done_cpu - fitted_cpu, 4),
+            "finished": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        },
+        "versions": versions(),
+    }
+    table = predictions.table().rename(columns={"label": "predicted"})
+    table.insert(1, "label", truth)
+    for place, name in enumerate(("model", "input", "seed", "fold")):
+        table.insert(place, name, job.configuration[name])
+    return record, table
+
+
+def evaluate(
+    data: NodeData, jobs: Sequence[Job], folder: str | Path, *, keep_predictions: bool = False
+) -> Iterator[tuple[Job, dict[str, Any], bool]]:
+    """Run the jobs that have no record in `folder` yet; yield each job, its record, and whether it ran now.
+
+    With `keep_predictions` the predictions on each test part are in ``predictions/<digest>.parquet``, and
+    at the end all of them in ``predictions.parquet``; a job without its file is run again.
+    """
+    records, parts = Records(folder), Path(folder) / PREDICTIONS
+    if keep_predictions:
+        parts.mkdir(exist_ok=True)
+    for job in jobs:
+        part = parts / f"{job.digest}.parquet"
+        runs = job.digest not in records or (keep_predictions and not part.exists())
+        if runs:
+            record, table = run_job(job, data)
+            if keep_predictions:
+                with atomic_path(part) as draft:
+                    table.to_parquet(draft, index=False)
+            records.append(record)
+        yield job, records[job.digest], runs
+    if keep_predictions:
+        _gather(parts, jobs, Path(folder) / f"{PREDICTIONS}.parquet")
+
+
+def _gather(parts: Path, jobs: Sequence[Job], target: Path) -> None:
+    import pandas as pd
+
+    tables = [pd.read_parquet(parts / f"{job.digest}.parquet") for job in jobs]
+    with atomic_path(target) as draft:
+        pd.concat(tables, ignore_index=True).to_parquet(draft, index=False)

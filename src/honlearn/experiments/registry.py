@@ -1,0 +1,141 @@
+"""Models by name: between the estimators and everything that trains or compares them by a word.
+
+In: a name of the command line such as ``dge-bag*``. Out: an :class:`Entry` that makes the estimator and knows
+its keywords. Estimators are imported on use, so that reading the names never imports torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from honlearn.errors import ParameterError, check_choice, did_you_mean, listed
+
+TASKS = ("nodes",)
+
+# Keywords that say how a fit runs, not what comes out of it: they are no part of a configuration.
+EXECUTION = ("n_threads", "verbose", "checkpoint", "checkpoint_seconds")
+
+
+class NodeClassifier(Protocol):
+    """What an entry for nodes makes: scikit-learn's contract over names of entities."""
+
+    classes_: Any
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Train on the nodes named in X."""
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return class probabilities, [B, C]."""
+
+    def save(self, folder: Any) -> None:
+        """Write the fitted model to a folder."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model: its name, what it can do, and the estimator behind it.
+
+    `home` is ``"module:class"``; `decided` are the keywords that the name itself settles.
+    """
+
+    name: str
+    tasks: tuple[str, ...]
+    description: str
+    home: str
+    decided: Mapping[str, Any] = field(default_factory=dict)
+
+    def estimator(self) -> type:
+        """Return the estimator's class, imported now."""
+        module, _, name = self.home.partition(":")
+        made: type = getattr(importlib.import_module(module), name)
+        return made
+
+    def keywords(self) -> dict[str, inspect.Parameter]:
+        """Return the keywords of the estimator, the network left out, in the order of its signature."""
+        given = inspect.signature(self.estimator()).parameters
+        return {name: parameter for name, parameter in given.items() if name != "network"}
+
+    def parameters(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return every keyword with its value: the default, what the name decides, or the setting."""
+        defaults = {name: parameter.default for name, parameter in self.keywords().items()}
+        return {**defaults, **self.decided, **settings}
+
+    def make(self, network: Any, **settings: Any) -> Any:
+        """Return an unfitted estimator on `network`."""
+        return self.estimator()(network, **{**self.decided, **settings})
+
+
+_ENTRIES: dict[str, Entry] = {}
+
+
+def register(entry: Entry) -> None:
+    """Make a model known by its name."""
+    if entry.name in _ENTRIES:
+        raise ParameterError(f"there is a model {entry.name!r} already; give the new one another name")
+    _ENTRIES[entry.name] = entry
+
+
+def model_names(task: str | None = None) -> list[str]:
+    """Return the names of all models, or of those for one task.
+
+    >>> model_names("nodes")[:4]
+    ['dge-concat', 'dge-concat*', 'dge-pool', 'dge-pool*']
+    """
+    return [name for name, entry in _ENTRIES.items() if task is None or task in entry.tasks]
+
+
+def find_model(name: str, task: str = "nodes") -> Entry:
+    """Return the model of this name; ``-shared`` is another way to write ``*``.
+
+    >>> find_model("dge-bag-shared").name
+    'dge-bag*'
+    """
+    check_choice("honlearn", "task", task, TASKS)
+    entry = _ENTRIES.get(name) or _ENTRIES.get(_canonical(name))
+    if entry is None:
+        names = model_names(task)
+        raise ParameterError(f"no model {name!r}; there are {listed(names, 40)}{did_you_mean(name, names)}")
+    if task not in entry.tasks:
+        raise ParameterError(
+            f"model {entry.name!r} is for {listed(entry.tasks)}, not for {task}; "
+            f"for {task} there are {listed(model_names(task), 40)}"
+        )
+    return entry
+
+
+def _canonical(name: str) -> str:
+    folded = name.strip().casefold()
+    if folded.endswith("-shared"):
+        folded = folded.removesuffix("-shared") + "*"
+    # The paper writes DGE-batch*: it has one set of weights always, so the star says nothing more.
+    return "dge-batch" if folded == "dge-batch*" else folded
+
+
+def _register_ensembles() -> None:
+    pooled = {
+        "concat": "learners side by side, one classifier on top (Eq. 5a)",
+        "pool": "mean of the learners' representations, one classifier on top (Eq. 5b)",
+        "bag": "independent learners, mean of their predictions (Eq. 5c)",
+        "attn": "attention over the learners' representations",
+    }
+    home = "honlearn.tasks:DGEClassifier"
+    for variant, text in pooled.items():
+        for shared in (False, True):
+            register(
+                Entry(
+                    f"dge-{variant}{'*' if shared else ''}",
+                    ("nodes",),
+                    f"deep graph ensemble: {text}{'; one set of weights for all learners' if shared else ''}",
+                    home,
+                    {"variant": variant, "shared": shared},
+                )
+            )
+    text = "deep graph ensemble: one learner, other relatives in every batch, mean over draws"
+    register(Entry("dge-batch", ("nodes",), text, home, {"variant": "batch", "shared": True}))
+
+
+_register_ensembles()

@@ -1,0 +1,79 @@
+"""Summary of a run: one row for each (model, input), mean and deviation over folds and seeds.
+
+In: records. Out: plain rows, each compared with the first by the corrected resampled t-test, and the files
+``summary.csv`` and ``summary.json``.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from honlearn.experiments.metrics import corrected_t_test
+from honlearn.hon.formats.atomic import atomic_text
+
+SCORES = ("micro_f1", "macro_f1", "log_loss", "accuracy", "single_micro_f1", "gain", "disagreement")
+TIMES = ("fit_seconds", "fit_cpu_seconds")
+
+Record = Mapping[str, Any]
+
+
+def summarise(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Return one row for each (model, input) in the order in which they come.
+
+    A row has ``<score>_mean`` and ``<score>_std`` (over folds and seeds, n − 1; None for a single record),
+    the number of records, and ``p_value``: of the micro F1 against the first row, paired by seed and fold;
+    None for the first row and where fewer than two pairs are there.
+    """
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        asked = record["configuration"]
+        groups.setdefault((asked["model"], asked["input"]), []).append(record)
+    rows: list[dict[str, Any]] = []
+    for (model, name), group in groups.items():
+        row: dict[str, Any] = {"model": model, "input": name, "records": len(group)}
+        for part, keys in (("scores", SCORES), ("times", TIMES)):
+            for key in keys:
+                row[f"{key}_mean"], row[f"{key}_std"] = _spread([record[part][key] for record in group])
+        row["p_value"] = compare(group, next(iter(groups.values()))) if rows else None
+        rows.append(row)
+    return rows
+
+
+def compare(ours: Sequence[Record], theirs: Sequence[Record], score: str = "micro_f1") -> float | None:
+    """Return the p-value of the difference in a score over the (seed, fold) that both have."""
+    first, second = ({_pair(record): record for record in records} for records in (ours, theirs))
+    both = [key for key in first if key in second]
+    if not both:
+        return None
+    differences = [first[key]["scores"][score] - second[key]["scores"][score] for key in both]
+    shares = [first[key]["sizes"]["test"] / first[key]["sizes"]["train"] for key in both]
+    return corrected_t_test(differences, statistics.fmean(shares))
+
+
+def _pair(record: Record) -> tuple[Any, ...]:
+    """Return what must be equal for two records to be a pair: seed, fold, and the nodes tested."""
+    asked = record["configuration"]
+    return asked["seed"], asked["fold"], asked["data"]["test"]
+
+
+def _spread(values: Sequence[float | None]) -> tuple[float | None, float | None]:
+    known = [value for value in values if value is not None]
+    if not known:
+        return None, None
+    return statistics.fmean(known), statistics.stdev(known) if len(known) > 1 else None
+
+
+def write_summary(folder: str | Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> None:
+    """Write ``summary.csv`` (rows) and ``summary.json`` (what was asked, and rows) to a run folder."""
+    with atomic_text(Path(folder) / "summary.csv") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    with atomic_text(Path(folder) / "summary.json") as file:
+        json.dump({**about, "rows": rows}, file, indent=2, ensure_ascii=False, allow_nan=False)
+        file.write("\n")
