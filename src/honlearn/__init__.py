@@ -39,7 +39,7 @@ _HOME = {
     "load_model": "honlearn.tasks",
 }
 
-__all__ = ["__version__", "datasets", *sorted(_HOME)]  # noqa: PLE0604
+__all__ = ["__version__", "datasets", *sorted(_HOME)]
 
 
 def __getattr__(name: str) -> Any:

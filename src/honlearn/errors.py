@@ -99,5 +99,7 @@ def check_real(
         bounds = f"{'greater than' if open_below else 'at least'} {least:g}"
         if most != float("inf"):
             bounds += f" and at most {most:g}"
-        raise ParameterError(f"The {name!r} parameter of {owner} must be a number {bounds}. Got {value!r} instead.")
+        raise ParameterError(
+            f"The {name!r} parameter of {owner} must be a number {bounds}. Got {value!r} instead."
+        )
     return number

@@ -107,9 +107,7 @@ def test_cut_and_damaged_files(tmp_path: Path) -> None:
     }
     for name, content in damaged.items():
         (tmp_path / name).write_bytes(content)
-        refused(
-            tmp_path / name, rf"{name}: cannot read: .*damaged, cut short or of another format", FormatError
-        )
+        refused(tmp_path / name, rf"{name}: cannot be read: .*damaged, cut short or of another", FormatError)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +156,7 @@ def test_missing_files(tmp_path: Path) -> None:
 
 def test_formats(tmp_path: Path) -> None:
     (tmp_path / "table").write_text(GOOD)
-    refused(tmp_path / "table", "no extension; pass format= one of text, ngram, csv")
+    refused(tmp_path / "table", "no extension; pass format .--format., one of text, ngram, csv")
     assert list(hl.read_paths(tmp_path / "table", **EVENTS, format="csv")) == [("A", "B")]
     (tmp_path / "t.xlsx").write_text(GOOD)
     refused(tmp_path / "t.xlsx", r"the extension '\.xlsx' tells no format")

@@ -29,7 +29,6 @@ from honlearn.paths.source import as_source
 from honlearn.paths.stream import PathStream
 from honlearn.paths.vocabulary import Vocabulary
 
-
 # No path data remembers as far as this; it only keeps a slip of the finger from filling the memory.
 _LONGEST = 1000
 

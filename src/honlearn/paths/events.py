@@ -19,7 +19,7 @@ from honlearn.paths.arrange import count_rows, cut_at_gaps, scatter, scatter_bot
 from honlearn.paths.columns import entity_codes, missing, order_unit, order_values, plain
 from honlearn.paths.delimited import ConversionError
 from honlearn.paths.interner import BadName, Interner
-from honlearn.paths.options import Gap, ReaderOptions
+from honlearn.paths.options import SKIP_EMPTY, Gap, ReaderOptions
 from honlearn.paths.parts import Part
 from honlearn.paths.paths import PathChunk
 from honlearn.paths.sequences import SequenceNumbers
@@ -124,7 +124,7 @@ class Events:
                 what = "empty entity id" if role == "entity" else f"empty {role}"
                 raise InputError(
                     f"{part.where(first + int(np.argmax(gone)))}: {what} (column {name!r}); "
-                    'remove the row or pass on_empty="skip"'
+                    f"remove the row or {SKIP_EMPTY}"
                 )
             absent = gone if absent is None else absent | gone
         return None if absent is None else np.flatnonzero(~absent)

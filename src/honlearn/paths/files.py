@@ -1,7 +1,7 @@
 """Which files, and in which format: names and patterns → existing files and one format for all.
 
-In: a string, a path, a pattern such as ``~/trips/*.csv.gz``, or a list of these. Out: the files in a fixed
-order, and ``text``, ``ngram``, ``csv``, ``tsv``, ``parquet`` or ``arrow``.
+In: a string, a path, a pattern such as ``~/trips/*.csv.gz``, ``-`` for standard input, or a list of these.
+Out: the files in a fixed order, and ``text``, ``ngram``, ``csv``, ``tsv``, ``parquet`` or ``arrow``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from honlearn.errors import InputError, MissingFileError, did_you_mean, listed
+from honlearn.errors import FormatError, InputError, MissingFileError, did_you_mean, listed
 from honlearn.paths.options import FORMATS
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
@@ -38,8 +38,8 @@ def find_files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def _matches(name: str) -> list[Path]:
-    path = Path(name).expanduser()
-    if path.is_file():
+    path = Path("/dev/stdin" if name == "-" else name).expanduser()
+    if path.exists() and not path.is_dir():
         return [path]
     if path.is_dir():
         inside = sorted(child.name for child in path.iterdir())
@@ -56,6 +56,16 @@ def _matches(name: str) -> list[Path]:
         raise MissingFileError(f"{path}: no such file; its folder {path.parent} does not exist")
     siblings = sorted(child.name for child in path.parent.iterdir() if child.is_file())
     raise MissingFileError(f"{path}: no such file{did_you_mean(path.name, siblings)}")
+
+
+def unreadable(file: Path, error: OSError) -> InputError:
+    """Return the error of a file that the system refuses, or that breaks off while it is unpacked."""
+    if error.errno is not None:
+        return InputError(f"{file}: cannot be read: {error.strerror}; check its permissions and its disk")
+    first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    return FormatError(
+        f"{file}: cannot be read: {first}; the file is damaged, cut short or of another format"
+    )
 
 
 def compression_of(file: Path) -> str | None:
@@ -78,7 +88,8 @@ def format_of(files: Sequence[Path], given: str | None) -> str:
         if extension not in EXTENSIONS:
             kind = f"the extension {extension!r} tells no format" if extension else "no extension"
             raise InputError(
-                f"{file}: {kind}; pass format= one of {listed(FORMATS)}, or name it {listed(EXTENSIONS, 20)}"
+                f"{file}: {kind}; pass format (--format), one of {listed(FORMATS)}, or name it "
+                f"{listed(EXTENSIONS, 20)}"
             )
         formats.setdefault(EXTENSIONS[extension], file)
     if len(formats) > 1:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError
 from honlearn.paths.interner import BadName, Interner
-from honlearn.paths.options import ReaderOptions
+from honlearn.paths.options import SKIP_EMPTY, ReaderOptions
 from honlearn.paths.paths import PathChunk, Paths
 
 _PATHS_A_CHUNK = 1 << 16
@@ -123,8 +123,7 @@ def _refuse_missing(numbering: dict[str, int], block: list[Any], first: int) -> 
         for place, item in enumerate(path):
             if _is_missing(item):
                 raise InputError(
-                    f"path {row}, position {place}: empty entity id ({item!r}); "
-                    'remove it or pass on_empty="skip"'
+                    f"path {row}, position {place}: empty entity id ({item!r}); remove it or {SKIP_EMPTY}"
                 )
 
 

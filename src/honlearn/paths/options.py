@@ -18,6 +18,8 @@ TEXT_FORMATS = ("text", "ngram")
 TABLE_FORMATS = ("csv", "tsv", "parquet", "arrow")
 FORMATS = TEXT_FORMATS + TABLE_FORMATS
 
+SKIP_EMPTY = 'pass on_empty="skip" (--on-empty skip)'
+
 _OWNER = "read_paths"
 _COLUMNS = ("sequence", "order_by", "entity", "path_column", "count_column")
 _UNITS = {

@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from honlearn.errors import FormatError, InputError
-from honlearn.paths.files import compression_of
+from honlearn.errors import InputError
+from honlearn.paths.files import compression_of, unreadable
 from honlearn.progress import Advance
 
 ROWS_A_BATCH = 1 << 16
@@ -107,12 +107,9 @@ class FilePart(Part):
         self.file = file
         self.name = str(file)
 
-    def damaged(self, error: Exception) -> FormatError:
+    def damaged(self, error: Exception) -> InputError:
         """Return the error of a file that cannot be read as what it claims to be."""
-        first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-        return FormatError(
-            f"{self.name}: cannot read: {first}; the file is damaged, cut short or of another format"
-        )
+        return unreadable(self.file, error if isinstance(error, OSError) else OSError(str(error)))
 
     def whole(self) -> Any:
         """Return the file as something Arrow can seek in; a compressed one is unpacked in memory."""

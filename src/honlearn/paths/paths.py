@@ -51,7 +51,7 @@ class Paths:
 
     @classmethod
     def from_lists(cls, paths: Iterable[Sequence[object]], counts: Iterable[int] | None = None) -> Paths:
-        """Return paths from Python sequences of names; see :func:`honlearn.read_paths` for files and tables."""
+        """Return paths from Python sequences of names; :func:`honlearn.read_paths` takes files and tables."""
         from honlearn.paths.lists import paths_from_lists
 
         return paths_from_lists(paths, counts)

@@ -18,7 +18,7 @@ from honlearn.errors import InputError
 from honlearn.paths.columns import entity_codes, is_text, missing, plain
 from honlearn.paths.delimited import ConversionError
 from honlearn.paths.interner import BadName, Interner
-from honlearn.paths.options import ReaderOptions
+from honlearn.paths.options import SKIP_EMPTY, ReaderOptions
 from honlearn.paths.parts import Part
 from honlearn.paths.paths import PathChunk
 from honlearn.progress import Advance
@@ -53,7 +53,7 @@ class _Rows:
         if paths.null_count:
             gone = paths.is_null().to_numpy(zero_copy_only=False)
             if self.options.on_empty == "error":
-                raise self._error(int(np.argmax(gone)), 'empty path; remove the row or pass on_empty="skip"')
+                raise self._error(int(np.argmax(gone)), f"empty path; remove the row or {SKIP_EMPTY}")
             rows = np.flatnonzero(~gone)
             paths = paths.drop_null()
         counts = None if batch.num_columns < 2 else self._counts(plain(batch.column(1)))[rows]
@@ -65,7 +65,7 @@ class _Rows:
         if gone_values is not None:
             if self.options.on_empty == "error":
                 row = rows[_row_of(offsets, int(np.argmax(gone_values)))]
-                raise self._error(int(row), 'empty entity id; mend the path or pass on_empty="skip"')
+                raise self._error(int(row), f"empty entity id; mend the path or {SKIP_EMPTY}")
             values = values.filter(pa.array(~gone_values))
             offsets = np.concatenate(([0], np.cumsum(~gone_values)))[offsets]
         try:

@@ -166,13 +166,16 @@ def _file_stream(
         columns = "path_column" if options.path_column else "sequence and entity"
         raise ParameterError(
             f"{files[0]} is read as {kind}, one path a line, and has no columns; leave out {columns}, "
-            f"or pass format= one of {listed(TABLE_FORMATS)}"
+            f"or pass format (--format), one of {listed(TABLE_FORMATS)}"
         )
-    total = sum(file.stat().st_size for file in files)
+    pipe = next((file for file in files if not file.is_file()), None)
+    if pipe is not None and kind not in TEXT_FORMATS:
+        raise InputError(f"{pipe}: a pipe can be read only once; save the {kind} table to a file first")
+    total = None if pipe is not None else sum(file.stat().st_size for file in files)
     opened = (
         _text_chunks(files, kind, options) if kind in TEXT_FORMATS else _table_chunks(files, options, kind)
     )
-    return PathStream(opened, options, name_of(files), total, show)
+    return PathStream(opened, options, name_of(files), total, show, once=pipe is not None)
 
 
 def _text_chunks(files: list[Path], kind: str, options: ReaderOptions) -> OpenChunks:

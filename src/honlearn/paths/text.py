@@ -6,16 +6,18 @@ In: files (plain, gzip or zstd), the reader's options, the interner. Out: :class
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import FormatError, InputError
+from honlearn.errors import InputError
 from honlearn.paths import tokenise
+from honlearn.paths.files import compression_of, unreadable
 from honlearn.paths.interner import Interner
+from honlearn.paths.options import SKIP_EMPTY
 from honlearn.paths.paths import PathChunk
 
 if TYPE_CHECKING:
@@ -28,30 +30,41 @@ _STAND_IN = b"\x00"
 _SLACK = 9  # a newline at the end of the file, and eight bytes that the scanner may read behind it
 
 
-def open_bytes(file: Path) -> Any:
-    """Open a file for reading bytes, decompressing ``.gz`` and ``.zst`` on the way."""
-    compression = {".gz": "gzip", ".zst": "zstd"}.get(file.suffix.lower())
+def open_bytes(file: Path) -> tuple[Any, Callable[[], int] | None]:
+    """Open a file for reading bytes, decompressing ``.gz`` and ``.zst`` on the way.
+
+    Returns the stream and, where it decompresses, the function that says how far it is in the file.
+    """
+    compression = compression_of(file)
     if compression is None:
-        return file.open("rb", buffering=0)
+        return file.open("rb", buffering=0), None
     import pyarrow as pa
 
-    return pa.input_stream(str(file), compression=compression, buffer_size=0)
+    raw = pa.OSFile(str(file))
+    return pa.CompressedInputStream(raw, compression), raw.tell
 
 
-def line_blocks(file: Path, size: int = BLOCK) -> Iterator[tuple[int, bytearray, int]]:
+def line_blocks(
+    file: Path, size: int = BLOCK, advance: Advance | None = None
+) -> Iterator[tuple[int, bytearray, int]]:
     """Yield (offset of the block in the text, buffer, bytes used); every block ends in a newline.
 
     The buffer is used again for the next block.
     """
-    buffer, held, offset = bytearray(size + _SLACK), 0, 0
+    buffer, held, offset, done = bytearray(size + _SLACK), 0, 0, 0
     try:
-        with open_bytes(file) as stream:
+        stream, tell = open_bytes(file)
+        with stream:
             while True:
                 if held >= len(buffer) // 2:
                     buffer.extend(bytes(len(buffer)))
                 got = stream.readinto(memoryview(buffer)[held:-_SLACK])
                 if not got:
                     break
+                if advance is not None:
+                    here = done + got if tell is None else tell()
+                    advance(here - done)
+                    done = here
                 end = buffer.rfind(b"\n", held, held + got) + 1
                 held += got
                 if end:
@@ -60,7 +73,7 @@ def line_blocks(file: Path, size: int = BLOCK) -> Iterator[tuple[int, bytearray,
                     buffer[: held - end] = buffer[end:held]
                     held -= end
     except OSError as error:
-        raise FormatError(f"{file}: cannot read: {error}; the file is damaged or cut short") from error
+        raise unreadable(file, error) from error
     if held:
         buffer[held] = ord("\n")
         yield offset, buffer, held + 1
@@ -84,11 +97,10 @@ def text_chunks(
         default = "," if ".ngram" in file.suffixes else " "
         delimiter = (options.delimiter or default).encode()
         scanner = _Scanner(file, delimiter, options, interner)
-        for offset, buffer, used in line_blocks(file, block):
+        for offset, buffer, used in line_blocks(file, block, advance):
             chunk = scanner.scan(offset, buffer, used)
             if len(chunk.offsets) > 1:
                 yield chunk
-            advance(used)
 
 
 class _Scanner:
@@ -98,6 +110,8 @@ class _Scanner:
         self.file, self.delimiter, self.options, self.interner = file, delimiter, options, interner
         self.separator = delimiter[0] if len(delimiter) == 1 else _STAND_IN[0]
         self.seen_at = np.empty(len(interner.ends), np.int64)
+        # Lines are counted when an error needs their number, by reading again; a pipe cannot be read again.
+        self.lines = None if file.is_file() else 0
 
     def scan(self, offset: int, buffer: bytearray, used: int) -> PathChunk:
         data, used = self._bytes(offset, buffer, used)
@@ -120,6 +134,8 @@ class _Scanner:
             self._fail(offset, data[: self.seen_at[bad[0]]].tobytes(), bad[1])
         if status != tokenise.DONE:
             self._fail(offset, data[: state[0]].tobytes(), self._complaint(status, data[state[0] : used]))
+        if self.lines is not None:
+            self.lines += buffer.count(b"\n", 0, used)
         paths, written = int(state[1]), int(state[2])
         weights = counts[:paths] if self.options.trailing_count else None
         return PathChunk(out[:written], offsets[: paths + 1], weights)
@@ -162,8 +178,9 @@ class _Scanner:
         if status == tokenise.SHORT_LINE:
             return f"fewer than the {self.options.skip_columns} leading columns that skip_columns names"
         shown = "space" if self.delimiter == b" " else repr(self.delimiter.decode())
-        return f"empty entity id (two delimiters, {shown}, in a row or at an end); mend it or on_empty='skip'"
+        return f"empty entity id (two delimiters, {shown}, in a row or at an end); remove it or {SKIP_EMPTY}"
 
     def _fail(self, offset: int, before: bytes, reason: str) -> NoReturn:
-        line = line_at(self.file, offset) + before.count(b"\n")
+        first = line_at(self.file, offset) if self.lines is None else self.lines + 1
+        line = first + before.count(b"\n")
         raise InputError(f"{self.file}:{line}: {reason}")

@@ -96,6 +96,9 @@ def scan(
                     status, position = SHORT_LINE, start
                 continue
             if end == start:
+                if at_end and trailing_count and start > line_start:
+                    status, position = BAD_COUNT, start
+                    break
                 if not (at_end and start == line_start) and not skip_empty:
                     status, position = EMPTY, start
                     break
