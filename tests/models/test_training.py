@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from honlearn.models.ensemble import Architecture, Ensemble
 from honlearn.models.examples import Examples, shuffled_batches, split
 from honlearn.models.neighborhoods import ExactNeighborhood, Neighborhood, SampledNeighborhood
 from honlearn.models.runtime import Runtime
-from honlearn.models.training import Trainer, TrainingOptions
+from honlearn.models.training import Problem, Trainer, TrainingOptions
 from honlearn.sampling import RelativeSampler
 
 HON = small_network(1, entities=40, extra=30, edges=260)
@@ -44,8 +45,8 @@ def trainer(
     who = [0, 1, 2, 3] if learners is None else learners
     near = near or ExactNeighborhood(HON, 2)
     model = Ensemble(shape, 5, who)
-    sampler, run = RelativeSampler(HON), Runtime(n_threads=threads)
-    return kind(model, near, sampler, examples(), options, 5, who, run, schedule, "test")
+    problem = Problem(near, RelativeSampler(HON), examples(), 5, who)
+    return kind(model, problem, options, Runtime(n_threads=threads), schedule, "test")
 
 
 @pytest.mark.parametrize("near", [ExactNeighborhood(HON, 2), SampledNeighborhood(HON, (4, 2))])
@@ -118,21 +119,23 @@ def test_the_best_epoch_of_each_learner_is_restored() -> None:
     class Watching(Trainer):
         def _validate(self) -> tuple[list[float], list[float]]:
             losses, scores = super()._validate()
-            seen.append((losses, {k: v.clone() for k, v in self.ensemble.state_dict().items()}))
+            state = {name: tensor.clone() for name, tensor in self.ensemble.state_dict().items()}
+            for place, group in enumerate(self.at.live):
+                seen[group].append((losses[place], {name: state[name][place] for name in state}))
             return losses, scores
 
-    seen: list[tuple[list[float], dict[str, torch.Tensor]]] = []
+    seen: dict[int, list[tuple[float, dict[str, torch.Tensor]]]] = defaultdict(list)
     options = dataclasses.replace(OPTIONS, max_epochs=12, patience=3, learning_rate=0.1)
     run = trainer(options=options, kind=Watching)
     state = run.fit()
     for learner in range(4):
-        losses = [row[0][learner] for row in seen]
+        losses = [loss for loss, _ in seen[learner]]
         best = run.at.best_epochs[0][learner]
-        stop = min(best + options.patience, len(losses))
-        assert losses[best - 1] == min(losses[:stop])
+        assert losses[best - 1] == min(losses)
+        assert len(losses) == min(best + options.patience, options.max_epochs)
         for name, tensor in state.items():
-            assert torch.equal(tensor[learner], seen[best - 1][1][name][learner])
-    assert len(run.at.history) == len(seen)
+            assert torch.equal(tensor[learner], seen[learner][best - 1][1][name])
+    assert len({len(rows) for rows in seen.values()}) > 1
 
 
 def test_a_schedule_trains_every_learner_for_its_own_epochs() -> None:

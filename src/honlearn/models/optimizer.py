@@ -89,6 +89,11 @@ class Adam:
         numbers = [np.float32(number) for number in (rate, root, self.epsilon, self.decay)]
         self.run.each(_adam, len(parameter), *rows, *numbers)
 
+    def take(self, places: list[int]) -> None:
+        """Keep the moments of these places of the learner axis only."""
+        self.means = [mean[places] for mean in self.means]
+        self.squares = [square[places] for square in self.squares]
+
     def tensors(self) -> dict[str, torch.Tensor]:
         """Return the moments by name, for a checkpoint."""
         out = {f"mean.{i}": mean for i, mean in enumerate(self.means)}

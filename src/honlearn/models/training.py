@@ -1,15 +1,16 @@
 """Training of an ensemble: Adam, batches, early stopping with the best epoch restored, checkpoints.
 
-In: an ensemble, a neighbourhood, labelled nodes and options. Out: the best weights and a history. Groups
-(see examples) stop on their own: a learner of a bag keeps its best epoch no matter how long others go on.
-All randomness is a function of (seed, learner, step), so a run that was killed goes on to the same bytes.
+In: an ensemble, the problem (neighbourhoods, relatives, labelled nodes) and options. Out: the best weights
+and a history. Groups (see examples) stop on their own: a learner of a bag keeps its best epoch and leaves,
+while others go on. All randomness is a function of (seed, learner, step), so a run that was killed goes on
+to the same bytes.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -36,8 +37,8 @@ class TrainingOptions:
 
     learning_rate: float = 0.01
     batch_size: int = 512
-    max_epochs: int = 40
-    patience: int = 4
+    max_epochs: int = 100
+    patience: int = 5
     input_dropout: float = 0.6
     hidden_dropout: float = 0.6
     weight_decay: float = 0.0
@@ -48,14 +49,26 @@ class TrainingOptions:
     show: bool | None = None
 
 
+@dataclass(frozen=True)
+class Problem:
+    """What is trained on: neighbourhoods, relatives, labelled nodes, the seed and the learners' numbers."""
+
+    near: Neighborhood
+    sampler: RelativeSampler
+    examples: Examples
+    seed: int
+    learners: Sequence[int]
+
+
 @dataclass
 class Position:
-    """Where a run is: everything but tensors that a checkpoint needs."""
+    """Where a run is: everything but tensors that a checkpoint needs. Lists have an entry for each group."""
 
     stage: int = 0
     epoch: int = 0
     batch: int = 0
     step: int = 0
+    live: list[int] = field(default_factory=list)
     loss: list[float] = field(default_factory=list)
     best: list[float] = field(default_factory=list)
     best_epoch: list[int] = field(default_factory=list)
@@ -72,78 +85,66 @@ class Trainer:
     def __init__(
         self,
         ensemble: Ensemble,
-        near: Neighborhood,
-        sampler: RelativeSampler,
-        examples: Examples,
+        problem: Problem,
         options: TrainingOptions,
-        seed: int,
-        learners: Sequence[int],
         run: Runtime,
         schedule: list[list[int]] | None = None,
         fingerprint: str = "",
     ) -> None:
-        self.ensemble, self.near, self.sampler, self.examples = (
-            ensemble.to(run.device),
-            near,
-            sampler,
-            examples,
-        )
-        self.options, self.seed, self.learners, self.run = options, seed, list(learners), run
+        self.ensemble, self.problem, self.options, self.run = ensemble.to(run.device), problem, options, run
         self.schedule, self.fingerprint = schedule, fingerprint
         self.shape = ensemble.shape
-        self.n_stages = len(self.learners) if self.shape.is_sequential else 1
-        self.optimizer = Adam(
-            ensemble.parameters(), run, options.learning_rate, options.epsilon, options.weight_decay
-        )
+        self.is_bag = self.shape.variant == "bag"
+        self.n_stages = len(problem.learners) if self.shape.is_sequential else 1
+        rate, epsilon, decay = options.learning_rate, options.epsilon, options.weight_decay
+        self.optimizer = Adam(ensemble.parameters(), run, rate, epsilon, decay)
         self.at = Position()
         self.best: dict[str, torch.Tensor] = {}
         self.finished: list[dict[str, torch.Tensor]] = []
+        self._saved = time.monotonic()
 
     # --- who trains on what --------------------------------------------------------------------------
 
     @property
     def members(self) -> list[int]:
-        """The learners of the current stage."""
+        """The learners that the current stage still trains."""
+        learners = list(self.problem.learners)
         if self.shape.is_sequential:
-            return [self.learners[self.at.stage]]
-        return [0] if self.shape.variant == "batch" else self.learners
+            return [learners[self.at.stage]]
+        if self.is_bag:
+            return [learners[group] for group in self.at.live]
+        return [0] if self.shape.variant == "batch" else learners
 
     @property
     def owners(self) -> list[Label]:
-        """The groups of the current stage: learners of a bag, else all learners as one."""
-        return list(self.members) if self.shape.variant == "bag" else ["joint"]
+        """The groups that are still trained: learners of a bag, else all learners as one."""
+        return list(self.members) if self.is_bag else ["joint"]
 
-    def roots(self, positions: NDArray[np.int64], *occasion: Label) -> NDArray[np.int32]:
-        """Return the relatives [L, b] of the examples at these positions [G, b]."""
-        relatives = self._relatives if not occasion else self.sampler.draw(self.seed, self.members, *occasion)
-        return (
-            np.take_along_axis(relatives, self.examples.nodes[positions], 1)
-            if self.is_bag
-            else (np.ascontiguousarray(relatives[:, self.examples.nodes[positions[0]]]))
-        )
-
-    @property
-    def is_bag(self) -> bool:
-        """Whether every learner is a group."""
-        return self.shape.variant == "bag"
-
-    def _begin_stage(self) -> None:
-        self._relatives = self.sampler.draw(self.seed, self.members)
-        streams = [derive_seed(self.seed, "dropout", member) for member in self.members]
+    def _gather_examples(self) -> None:
+        """Set relatives, random streams and examples of the groups that are still trained."""
+        problem, owners = self.problem, self.owners
+        self._relatives = problem.sampler.draw(problem.seed, self.members)
+        streams = [derive_seed(problem.seed, "dropout", member) for member in self.members]
         self._streams = np.array(streams, np.uint64)
         if self.schedule is None:
             fraction = self.options.validation_fraction
-            self._train, self._held = splits(self.examples.labels, fraction, self.seed, self.owners)
+            self._train, self._held = splits(problem.examples.labels, fraction, problem.seed, owners)
         else:
-            everyone = np.arange(len(self.examples))
-            self._train, self._held = np.stack([everyone] * len(self.owners)), np.empty((1, 0), np.int64)
+            self._train = np.stack([np.arange(len(problem.examples))] * len(owners))
+            self._held = np.empty((len(owners), 0), np.int64)
+
+    def _roots(self, positions: NDArray[np.int64], *occasion: Label) -> NDArray[np.int32]:
+        """Return the relatives [L, b] of the examples at these positions [G, b]."""
+        nodes, relatives = self.problem.examples.nodes[positions], self._relatives
+        if occasion:
+            relatives = self.problem.sampler.draw(self.problem.seed, self.members, *occasion)
+        return np.take_along_axis(relatives, nodes, 1) if self.is_bag else relatives[:, nodes[0]]
 
     # --- the loop ------------------------------------------------------------------------------------
 
     def fit(self) -> dict[str, torch.Tensor]:
         """Train and return the best state; of several stages, the states stacked along the learner axis."""
         self._resume()
-        self._saved = time.monotonic()
         total = self.options.max_epochs * self.n_stages
         with progress("training", total=total, show=self.options.show) as advance:
             while self.at.stage < self.n_stages:
@@ -153,33 +154,29 @@ class Trainer:
         return {name: torch.cat([state[name] for state in self.finished]) for name in self.finished[0]}
 
     def _fit_stage(self, advance: Advance) -> None:
-        self._begin_stage()
-        at, groups = self.at, len(self.owners)
-        if not at.best:
-            at.best, at.best_epoch = [math.inf] * groups, [0] * groups
-        while at.epoch < self._last_epoch() and not self._all_stopped():
+        at = self.at
+        if not at.live:
+            groups = len(self.problem.learners) if self.is_bag and not self.shape.is_sequential else 1
+            at.live, at.best, at.best_epoch = list(range(groups)), [math.inf] * groups, [0] * groups
+        self._gather_examples()
+        while at.epoch < self.options.max_epochs and at.live:
             self._train_epoch()
             row = self._close_epoch()
-            note = " ".join(f"{name} {row[name]:.3f}" for name in ("loss", "validation_score") if name in row)
-            advance(1, note)
+            shown = [name for name in ("loss", "validation_score") if name in row]
+            advance(1, " ".join(f"{name} {row[name]:.3f}" for name in shown))
         advance(self.options.max_epochs - at.epoch)
         self._close_stage()
 
-    def _last_epoch(self) -> int:
-        return self.options.max_epochs if self.schedule is None else max(self.schedule[self.at.stage])
-
     def _train_epoch(self) -> None:
-        at, options = self.at, self.options
-        label = (at.stage, at.epoch)
-        batches = shuffled_batches(self._train, options.batch_size, self.seed, self.owners, *label)
+        at, options, seed = self.at, self.options, self.problem.seed
+        batches = shuffled_batches(self._train, options.batch_size, seed, self.owners, at.stage, at.epoch)
         self.ensemble.train()
-        if not at.loss:
-            at.loss = [0.0] * len(self.owners)
+        at.loss = at.loss or [0.0] * len(at.live)
         while at.batch < len(batches):
             positions = batches[at.batch]
             occasion: tuple[Label, ...] = ("batch", at.step) if self.shape.variant == "batch" else ()
             this = Pass(self.run, self._streams, at.step, options.input_dropout, options.hidden_dropout)
-            logits = self.ensemble(self.roots(positions, *occasion), self.near, this)
+            logits = self.ensemble(self._roots(positions, *occasion), self.problem.near, this)
             losses = self._losses(logits, positions)
             self.optimizer.clear()
             losses.sum().backward()  # type: ignore[no-untyped-call]
@@ -191,72 +188,90 @@ class Trainer:
 
     def _losses(self, logits: torch.Tensor, positions: NDArray[np.int64]) -> torch.Tensor:
         """Return the weighted cross entropy of each group, [G]."""
-        labels = torch.from_numpy(self.examples.labels[positions]).to(logits.device)
-        weights = torch.from_numpy(self.examples.weights[positions]).to(logits.device)
+        labels = torch.from_numpy(self.problem.examples.labels[positions]).to(logits.device)
+        weights = torch.from_numpy(self.problem.examples.weights[positions]).to(logits.device)
         entropy = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
         return (entropy.view_as(weights) * weights).sum(1) / weights.sum(1).clamp_min(1e-12)
 
     # --- validation and the best epoch ---------------------------------------------------------------
 
     def _close_epoch(self) -> dict[str, float]:
+        """Validate, keep what improved, let groups that are done leave; return the epoch's record."""
         at = self.at
         row: dict[str, float] = {"stage": at.stage, "epoch": at.epoch + 1, "loss": float(np.mean(at.loss))}
-        stopped = self._stopped()
+        row["groups"] = len(at.live)
         at.epoch, at.batch, at.loss = at.epoch + 1, 0, []
         if self.schedule is not None:
-            improved = [at.epoch == epochs for epochs in self.schedule[at.stage]]
+            better = [at.epoch == self.schedule[at.stage][group] for group in at.live]
         elif self._held.shape[1] == 0:
-            improved = [True] * len(self.owners)
+            better = [True] * len(at.live)
         else:
             losses, scores = self._validate()
-            triples = zip(losses, at.best, stopped, strict=True)
-            improved = [loss < best and not done for loss, best, done in triples]
-            at.best = [
-                loss if better else old for loss, old, better in zip(losses, at.best, improved, strict=True)
+            # The first epoch always counts, so that a loss that is not a number cannot leave us with nothing.
+            better = [
+                loss < at.best[group] or at.epoch == 1 for group, loss in zip(at.live, losses, strict=True)
             ]
+            for group, loss, improved in zip(at.live, losses, better, strict=True):
+                at.best[group] = loss if improved else at.best[group]
             row |= {"validation_loss": float(np.mean(losses)), "validation_score": float(np.mean(scores))}
-        at.best_epoch = [at.epoch if b else e for e, b in zip(at.best_epoch, improved, strict=True)]
-        self._keep(np.flatnonzero(improved))
-        row["training"] = len(self.owners) - sum(self._stopped())
         at.history.append(row)
+        self._keep([place for place, improved in enumerate(better) if improved])
+        self._leave()
         return row
 
     @torch.no_grad()
     def _validate(self) -> tuple[list[float], list[float]]:
+        """Return loss and share of right answers of each group on its validation part."""
         self.ensemble.eval()
         this = Pass(self.run, self._streams, self.at.epoch)
         occasion: tuple[Label, ...] = ("validation",) if self.shape.variant == "batch" else ()
-        logits = self.ensemble(self.roots(self._held, *occasion), self.near, this)
-        right = logits.argmax(2).cpu().numpy() == self.examples.labels[self._held]
+        logits = self.ensemble(self._roots(self._held, *occasion), self.problem.near, this)
+        right = logits.argmax(2).cpu().numpy() == self.problem.examples.labels[self._held]
         return self._losses(logits, self._held).tolist(), right.mean(1).tolist()
 
-    def _stopped(self) -> list[bool]:
-        """Return which groups have gone `patience` epochs without a better validation loss."""
-        if self.schedule is not None:
-            return [self.at.epoch >= epochs for epochs in self.schedule[self.at.stage]]
-        return [self.at.epoch - best >= self.options.patience for best in self.at.best_epoch]
-
-    def _all_stopped(self) -> bool:
-        return self.at.epoch > 0 and all(self._stopped())
-
-    def _keep(self, groups: NDArray[np.int64]) -> None:
-        """Copy the weights of these groups to the best."""
-        if not len(groups):
+    def _keep(self, places: list[int]) -> None:
+        """Copy the weights of the groups at these places among the living to the best."""
+        at = self.at
+        if not places:
             return
+        for place in places:
+            at.best_epoch[at.live[place]] = at.epoch
         state = self.ensemble.state_dict()
-        if not self.is_bag or not self.best or len(groups) == len(self.owners):
+        if not self.best or not self.is_bag or len(places) == len(at.best):
             self.best = {name: tensor.detach().clone() for name, tensor in state.items()}
             return
-        index = torch.from_numpy(groups).to(self.run.device)
         for name, tensor in state.items():
-            self.best[name][index] = tensor[index]
+            self.best[name][[at.live[place] for place in places]] = tensor[places]
+
+    def _leave(self) -> None:
+        """Take out of the tensors the groups that have no better epoch to expect."""
+        at = self.at
+        if self.schedule is not None:
+            stay = [place for place, group in enumerate(at.live) if at.epoch < self.schedule[at.stage][group]]
+        else:
+            waited = [at.epoch - at.best_epoch[group] for group in at.live]
+            stay = [place for place, epochs in enumerate(waited) if epochs < self.options.patience]
+        if len(stay) == len(at.live):
+            return
+        at.live = [at.live[place] for place in stay]
+        if stay:
+            self._shrink(stay)
+            self._gather_examples()
+
+    def _shrink(self, places: list[int]) -> None:
+        """Keep only these places of the learner axis; only bags have groups that leave one by one."""
+        for parameter in self.ensemble.parameters():
+            parameter.grad = None
+            parameter.data = parameter.data[places]
+        self.optimizer.take(places)
 
     def _close_stage(self) -> None:
         at = self.at
         self.finished.append(self.best)
-        self.ensemble.load_state_dict(self.best)
+        if self.shape.is_sequential:
+            self.ensemble.load_state_dict(self.best)
         at.best_epochs.append(at.best_epoch)
-        self.best, at.best, at.best_epoch = {}, [], []
+        self.best, at.live, at.best, at.best_epoch = {}, [], [], []
         at.stage, at.epoch, at.batch = at.stage + 1, 0, 0
 
     # --- checkpoints ---------------------------------------------------------------------------------
@@ -265,16 +280,13 @@ class Trainer:
         path = self.options.checkpoint
         if path is None or time.monotonic() - self._saved < self.options.checkpoint_seconds:
             return
-        save_checkpoint(path, self.fingerprint, asdict(self.at), self._tensors())
-        self._saved = time.monotonic()
-
-    def _tensors(self) -> dict[str, torch.Tensor]:
-        out = {f"model.{name}": tensor for name, tensor in self.ensemble.state_dict().items()}
-        out |= {f"best.{name}": tensor for name, tensor in self.best.items()}
+        tensors = {f"model.{name}": tensor for name, tensor in self.ensemble.state_dict().items()}
+        tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
         for stage, state in enumerate(self.finished):
-            out |= {f"stage{stage}.{name}": tensor for name, tensor in state.items()}
-        out |= {f"adam.{name}": tensor for name, tensor in self.optimizer.tensors().items()}
-        return out
+            tensors |= {f"stage{stage}.{name}": tensor for name, tensor in state.items()}
+        tensors |= {f"adam.{name}": tensor for name, tensor in self.optimizer.tensors().items()}
+        save_checkpoint(path, self.fingerprint, asdict(self.at), tensors)
+        self._saved = time.monotonic()
 
     def _resume(self) -> None:
         path = self.options.checkpoint
@@ -282,9 +294,13 @@ class Trainer:
             return
         record, tensors = load_checkpoint(path, self.fingerprint)
         self.at = Position(**record)
-        pick: Callable[[str], dict[str, torch.Tensor]] = lambda prefix: {  # noqa: E731
-            name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)
-        }
+
+        def pick(prefix: str) -> dict[str, torch.Tensor]:
+            held = {name: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+            return {name.removeprefix(prefix): tensor.to(self.run.device) for name, tensor in held.items()}
+
+        if self.is_bag and not self.shape.is_sequential and len(self.at.live) < len(self.at.best):
+            self._shrink(self.at.live)
         self.ensemble.load_state_dict(pick("model."))
         self.best = pick("best.")
         self.finished = [pick(f"stage{stage}.") for stage in range(self.at.stage)]

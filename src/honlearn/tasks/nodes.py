@@ -24,7 +24,7 @@ from honlearn.models.ensemble import Architecture, Ensemble
 from honlearn.models.examples import Examples
 from honlearn.models.inference import Inference
 from honlearn.models.runtime import Runtime
-from honlearn.models.training import Trainer, TrainingOptions
+from honlearn.models.training import Problem, Trainer, TrainingOptions
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import parameters as check
@@ -85,8 +85,8 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_heads: int = 5,
         learning_rate: float = 0.01,
         batch_size: int | None = None,
-        max_epochs: int = 60,
-        patience: int = 4,
+        max_epochs: int = 100,
+        patience: int = 5,
         validation_fraction: float = 0.15,
         refit: bool = True,
         input_dropout: float = 0.6,
@@ -163,17 +163,17 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         features = check.user_features(self.features, self.network)
         near = check.neighborhood(self.network, shape, self.fan_outs)
         run, sampler = Runtime(self.device, self.n_threads), RelativeSampler(self.network)
+        problem = Problem(near, sampler, examples, self.seed_, learners)
         schedule = None
+        # Without a validation part there is nothing to search for.
+        again = self.refit and options.validation_fraction > 0
         with run.threads():
-            for phase in ("search", "refit") if self.refit else ("search",):
-                marked = options
-                if options.checkpoint is not None and phase == "refit":
-                    marked = dataclasses.replace(options, checkpoint=_refit_checkpoint(options.checkpoint))
+            for phase in ("search", "refit") if again else ("search",):
+                if phase == "refit" and options.checkpoint is not None:
+                    options = dataclasses.replace(options, checkpoint=_refit_checkpoint(options.checkpoint))
                 ensemble = Ensemble(shape, self.seed_, learners, features)
-                trainer = Trainer(
-                    ensemble, near, sampler, examples, marked, self.seed_, learners, run,
-                    schedule, self._fingerprint(examples, phase),
-                )  # fmt: skip
+                mark = self._fingerprint(examples, phase)
+                trainer = Trainer(ensemble, problem, options, run, schedule, mark)
                 state = trainer.fit()
                 schedule = trainer.at.best_epochs
         return {name: tensor.cpu() for name, tensor in state.items()}, trainer
