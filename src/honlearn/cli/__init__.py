@@ -18,6 +18,7 @@ from honlearn.cli.evaluate import evaluate
 from honlearn.cli.grow import grow
 from honlearn.cli.info import info
 from honlearn.cli.predict import predict
+from honlearn.cli.settings import spread_settings
 from honlearn.cli.train import train
 from honlearn.errors import HonlearnError
 
@@ -59,7 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
-    words = [word for word in words if word != "--debug"]
+    words = spread_settings([word for word in words if word != "--debug"])
     try:
         app(words, prog_name="honlearn")
     except (HonlearnError, OSError) as error:

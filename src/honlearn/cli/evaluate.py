@@ -179,27 +179,29 @@ def _print(rows: list[dict[str, Any]], output: Path) -> None:
         "fit s": ("fit_seconds", 1),
         "CPU s": ("fit_cpu_seconds", 1),
     }
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("model")
-    table.add_column("input")
-    for name in columns:
-        table.add_column(name, justify="right")
-    if len(rows) > 1:
-        table.add_column("p", justify="right")
-    for row in rows:
-        cells = [_cell(row[f"{key}_mean"], row[f"{key}_std"], digits) for key, digits in columns.values()]
-        p = [] if len(rows) == 1 else ["" if row["p_value"] is None else f"{row['p_value']:.3f}"]
-        table.add_row(row["model"], row["input"], *cells, *p)
     console = Console(highlight=False)
+    # Mean over deviation where the terminal is narrow: numbers must never be cut off.
+    gap = " " if console.width >= 120 else "\n"
+    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
+    for name in ("model", "input", *columns, *(["p"] if len(rows) > 1 else [])):
+        header = name.replace(" ", gap) if name.endswith(("F1", "loss")) else name
+        table.add_column(header, justify="left" if name in ("model", "input") else "right", no_wrap=True)
+    for row in rows:
+        means = [
+            _cell(row[f"{key}_mean"], row[f"{key}_std"], digits, gap) for key, digits in columns.values()
+        ]
+        p = [] if len(rows) == 1 else ["" if row["p_value"] is None else f"{row['p_value']:.3f}"]
+        table.add_row(row["model"], row["input"], *means, *p)
     console.print(table)
     fits = rows[0]["records"]
-    told = f"mean ± standard deviation over {fits} fits; {output} holds records, summary.csv and summary.json"
+    typer.echo(f"mean ± standard deviation over {fits} fits a row; single: the mean learner")
     if len(rows) > 1:
-        told += f"; p: micro F1 against {rows[0]['model']} {rows[0]['input']}, corrected resampled t-test"
-    typer.echo(told)
+        first = f"{rows[0]['model']} {rows[0]['input']}"
+        typer.echo(f"p: is the micro F1 that of {first}? corrected resampled t-test")
+    typer.echo(f"{output}: records.jsonl, summary.csv, summary.json")
 
 
-def _cell(mean: float | None, deviation: float | None, digits: int) -> str:
+def _cell(mean: float | None, deviation: float | None, digits: int, gap: str) -> str:
     if mean is None:
         return "–"
-    return f"{mean:.{digits}f}" + ("" if deviation is None else f" ±{deviation:.{digits}f}")
+    return f"{mean:.{digits}f}" + ("" if deviation is None else f"{gap}±{deviation:.{digits}f}")

@@ -6,6 +6,7 @@ estimator's signature names, so that a wrong word is one clear line and not an e
 
 from __future__ import annotations
 
+import re
 import types
 import typing
 from collections.abc import Iterable, Sequence
@@ -19,6 +20,7 @@ from honlearn.errors import FormatError, MissingFileError, ParameterError, did_y
 from honlearn.experiments.registry import Entry, model_names
 
 _TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
+_SETTING = re.compile(r"([\w*-]+:)?[a-z_]+=")
 _INSTEAD = {"random_state": "use --seed", "checkpoint": "the command keeps one itself"}
 
 Task = Annotated[str, typer.Option("--task", metavar="nodes", help="What is learnt: classes of nodes.")]
@@ -27,12 +29,26 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="A keyword of the model, e.g. n_learners=8 widths=64,64; repeatable.",
+        help="Keywords of the model, e.g. n_learners=8 widths=64,64; NAME:key=value is for one model.",
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")]
 LabelColumn = Annotated[str | None, typer.Option(help="Column of the classes, if not 'label'.")]
 NAMES = ", ".join(model_names())
+
+
+def spread_settings(arguments: list[str]) -> list[str]:
+    """Return the arguments with ``--set`` before each word of a row ``--set a=1 b=2``.
+
+    >>> spread_settings(["train", "--set", "n_learners=4", "widths=8,8", "net.hon"])
+    ['train', '--set', 'n_learners=4', '--set', 'widths=8,8', 'net.hon']
+    """
+    spread: list[str] = []
+    for word in arguments:
+        if len(spread) > 1 and spread[-2] == "--set" and _SETTING.match(word):
+            spread.append("--set")
+        spread.append(word)
+    return spread
 
 
 def parse_settings(words: Iterable[str] | None, entry: Entry) -> dict[str, Any]:
