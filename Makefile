@@ -8,9 +8,9 @@ export VENV
 help:            ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 10
 
-demo:            ## the bundled US flights: build the network and show what it remembers
+demo:            ## the bundled US flights: build, inspect, compare, predict
 	@scripts/setup.sh
-	@scripts/demo.sh
+	@$(VENV)/bin/honlearn demo $(ARGS)
 
 test:            ## every test, in parallel
 	@scripts/setup.sh dev

@@ -14,6 +14,7 @@ import typer
 from honlearn import __version__
 from honlearn.cli.convert import convert
 from honlearn.cli.data import data_app
+from honlearn.cli.demo import demo
 from honlearn.cli.evaluate import evaluate
 from honlearn.cli.grow import grow
 from honlearn.cli.info import info
@@ -47,6 +48,7 @@ def common(
     """Learn from observed paths: higher-order networks and deep graph ensembles."""
 
 
+app.command()(demo)
 app.command()(grow)
 app.command()(info)
 app.command()(convert)
