@@ -7,6 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import honlearn as hl
 from honlearn.cli.convert import convert
 from honlearn.cli.info import info
 from honlearn.errors import InputError
@@ -32,6 +33,18 @@ def run(*arguments: str) -> str:
     result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
     assert result.exit_code == 0
     return result.stdout
+
+
+def test_info_of_a_network_that_was_not_pruned(tmp_path: Path) -> None:
+    hl.grow([["A", "C", "D"], ["B", "C", "E"]], tau=None).save(tmp_path / "all.hon")
+    assert "min support" in run("info", str(tmp_path / "all.hon"))
+    assert json.loads(run("info", str(tmp_path / "all.hon"), "--json"))["parameters"]["tau"] is None
+
+
+def test_paths_given_for_a_network_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "paths.txt").write_text("A C D\nB C E\n")
+    with pytest.raises(InputError, match=r"paths\.txt:1: weight 'D' is not a number; .*grown first"):
+        run("info", str(tmp_path / "paths.txt"))
 
 
 def test_info_as_tables(net: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,10 +110,10 @@ def test_text_from_elsewhere(tmp_path: Path, text: str) -> None:
     [
         (
             "A B 1\nB C\n",
-            "net.txt:2: expected 3 fields (source, target, weight) separated by one space; got 2",
+            "net.txt:2: expected 3 fields (source, target, weight) separated by one space, got 2",
         ),
         ("A B 1\n\nB C 1 x\n", "net.txt:3: expected 3 fields"),
-        ("A\tB\t1\nB C 1\n", "separated by one tab; got 1"),
+        ("A\tB\t1\nB C 1\n", "separated by one tab, got 1"),
         ("A B 1\n\nB C x\n", "net.txt:3: weight 'x' is not a number"),
         ("A B 1\n\n\nB C -3\n", "net.txt:4: weight -3; an edge's weight is a finite number above 0"),
         ("A B 1\nB C 0\n", "net.txt:2: weight 0"),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from network_cases import FIGURE, Edges, edge_lists, network
 
+import honlearn as hl
 from honlearn.errors import InputError, ParameterError, UnknownNodeError
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.formats import load_network
@@ -246,6 +247,8 @@ def test_html_escapes_names() -> None:
     assert "C|&lt;b&gt;" in page
     assert "&quot;&amp; 0.60 → 1.00" in page
     assert "order=2, tau=1, min_support=1" in with_statistics()._repr_html_()
+    unpruned = hl.grow([["A", "C", "D"], ["B", "C", "E"]], tau=None)
+    assert "order=2, tau=None, min_support=1" in unpruned._repr_html_()
 
 
 def test_the_published_graphs(shared: Path) -> None:

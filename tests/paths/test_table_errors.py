@@ -41,7 +41,17 @@ def refused(source: Any, message: str, kind: type[HonlearnError] = InputError, *
         (b"trip,leg,\xffort\n1,1,A\n", r"t\.csv:1: the header is not UTF-8 text; convert the file"),
         ("trip,leg,port\n1,1,A\n\n1,2\n", r"t\.csv:4: 2 fields where the header has 3; mend the row"),
         ("trip,leg,port\n1,1,A\n1,2,B,C\n", r"t\.csv:3: 4 fields where the header has 3"),
-        ("trip,leg,port\n1,soon,A\n", r"t\.csv: column 'leg' holds text; an order is a number or a time"),
+        ("trip,leg,port\n1,soon,A\n", r"t\.csv:2: 'soon' \(column 'leg'\); an order is a number, or a time"),
+        ("trip,leg,port\n1,1,A\n1,soon,A\n", r"t\.csv:3: 'soon' \(column 'leg'\); an order is a number"),
+        ("trip,leg,port\n1,2024-05-31,A\n1,31/05/2024,A\n", r"t\.csv:3: '31/05/2024' \(column 'leg'\)"),
+        (
+            "trip,leg,port\n1,2024-05-31T10:00:00Z,A\n1,2024-05-31T11:00:00,B\n",
+            r"t\.csv:3: '2024-05-31T11:00:00' \(column 'leg'\).* in all rows alike",
+        ),
+        (
+            "trip;leg;port\n1;1;A\n",
+            r"t\.csv: no column 'trip' .*; pass delimiter=';' \(--delimiter\) if that",
+        ),
         ("", r"t\.csv: the file is empty; a table needs a header"),
         ("trip,leg,port\n", r"t\.csv: no path at all; the source is empty"),
         (
@@ -61,7 +71,7 @@ def test_a_late_word_in_the_order_column(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(delimited, "_BLOCK", 64)
     file = tmp_path / "t.csv"
     file.write_text("trip,leg,port\n" + "1,5,A\n" * 50 + "1,soon,A\n")
-    refused(file, r"t\.csv:52: 'soon' is not of type double; column 'leg' must hold numbers or times")
+    refused(file, r"t\.csv:52: 'soon' .column 'leg'.; an order is a number, or a time")
 
 
 def test_rows_with_gaps_are_skipped_on_request(tmp_path: Path) -> None:
@@ -129,6 +139,12 @@ def test_cut_and_damaged_files(tmp_path: Path) -> None:
 )
 def test_bad_tables(columns: dict[str, Any], message: str) -> None:
     refused(pd.DataFrame({"trip": [1, 1], "leg": [1, 2], "port": ["A", "B"], **columns}), message)
+
+
+def test_an_order_beyond_64_bits() -> None:
+    order = pa.array([2**64 - 1, 3], pa.uint64())
+    table = pa.table({"trip": [1, 1], "leg": order, "port": ["A", "B"]})
+    refused(table, r"the table: column 'leg': an order must be below 2\*\*63; use smaller numbers")
 
 
 def test_gap_must_fit_the_order_column() -> None:

@@ -22,8 +22,9 @@ def convert(
     ],
 ) -> None:
     """Write a network in another format; the extensions say which."""
-    from honlearn.hon.formats import load_network, save
+    from honlearn.hon.formats import check_target, load_network, save
 
+    check_target(out)
     hon = load_network(network)
     save(hon, out)
     typer.echo(f"{out}: {hon.n_nodes:,} nodes, {hon.n_edges:,} edges", err=True)

@@ -12,7 +12,10 @@ from honlearn.cli import reader_options as reader
 
 def grow(
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATHS", help="Files or glob patterns: text, CSV, Parquet, Arrow.")
+        list[str],
+        typer.Argument(
+            metavar="PATHS", help="Files or glob patterns: text, CSV, Parquet, Arrow; - for text from a pipe."
+        ),
     ],
     output: Annotated[
         Path,
@@ -43,7 +46,7 @@ def grow(
     """Build a higher-order network from paths and write it, whole or not at all."""
     import time
 
-    from honlearn.errors import check_integer, check_real
+    from honlearn.errors import InputError, check_integer, check_real
     from honlearn.hon.build import grow as build
     from honlearn.hon.formats import check_target, save
 
@@ -70,6 +73,11 @@ def grow(
     started = time.perf_counter()
     source = paths[0] if len(paths) == 1 else paths
     hon = build(source, order, tau, min_support, n_workers=workers, **options)
+    if not hon.n_edges:
+        raise InputError(
+            f"{', '.join(paths)}: no path has two entities, so the network would be empty; is the delimiter "
+            "right, and do the options keep whole paths?"
+        )
     save(hon, output)
     seconds = time.perf_counter() - started
     if as_json:

@@ -106,7 +106,7 @@ def _tables(facts: dict[str, Any]) -> list[Table]:
     sizes = [(name.replace("_", " "), f"{value:,}") for name, value in facts["sizes"].items()]
     for name, value in (facts["parameters"] or {}).items():
         if name != "order":
-            sizes.append((name.replace("_", " "), f"{value:g}"))
+            sizes.append((name.replace("_", " "), "–" if value is None else f"{value:g}"))
     for name, value in facts.get("labels", {}).items():
         text = "–" if value is None else f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
         sizes.append((name.replace("_", " "), text))

@@ -24,7 +24,8 @@ def _grown(network: HigherOrderNetwork) -> str:
     grown = network.parameters
     if grown is None:
         return ""
-    return f", grown with order={grown.order}, tau={grown.tau:g}, min_support={grown.min_support}"
+    tau = "None" if grown.tau is None else f"{grown.tau:g}"
+    return f", grown with order={grown.order}, tau={tau}, min_support={grown.min_support}"
 
 
 def _orders(network: HigherOrderNetwork) -> str:

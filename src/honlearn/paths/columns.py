@@ -140,7 +140,10 @@ def order_values(array: pa.Array) -> NDArray[Any]:
         return floats
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
         array = array.cast(pa.int32())
-    values: NDArray[Any] = array.cast(pa.int64()).to_numpy()
+    try:
+        values: NDArray[Any] = array.cast(pa.int64()).to_numpy()
+    except pa.ArrowInvalid:
+        raise InputError("an order must be below 2**63; use smaller numbers or times") from None
     least, most = (int(values.min()), int(values.max())) if len(values) else (0, 0)
     for small in (np.int8, np.int32):  # positions in a path are small: this saves most of the memory
         if np.iinfo(small).min <= least and most <= np.iinfo(small).max:

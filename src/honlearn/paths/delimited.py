@@ -23,7 +23,11 @@ _BLOCK = 1 << 20
 
 
 class ConversionError(InputError):
-    """A field of a typed column cannot be read as that type."""
+    """A field of a typed column cannot be read as that type: where it is, its row, and what it holds."""
+
+    def __init__(self, where: str, row: int, value: str) -> None:
+        super().__init__(f"{where}: {value}")
+        self.where, self.row, self.value = where, row, value
 
 
 class DelimitedPart(FilePart):
@@ -68,10 +72,7 @@ class DelimitedPart(FilePart):
             return [pa.float64()]
         if pa.types.is_time(kind):
             return [pa.time64("us")]
-        raise InputError(
-            f"{self.name}: column {column!r} holds text; an order is a number or a time such as "
-            "2024-05-31 or 2024-05-31T16:20:00"
-        )
+        return [pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")]
 
     def batches(
         self, wanted: Sequence[str], types: dict[str, Any], advance: Advance
@@ -136,9 +137,9 @@ class DelimitedPart(FilePart):
                 f"{where}: {ragged[2]} fields where the header has {ragged[1]}; mend the row, or quote "
                 f"fields that hold {self.separator!r}"
             )
-        value = re.search(r"CSV conversion error to ([\w\[\], =]+): .*?('.*')", text)
+        value = re.search(r"CSV conversion error to [\w\[\], =]+: .*?('.*')", text)
         if value:
-            return ConversionError(f"{where}: {value[2]} is not of type {value[1]}")
+            return ConversionError(where, int(row[1]) if row is not None else 0, value[1])
         if "Empty CSV file" in text:
             return FormatError(f"{self.name}: the file is empty; a table needs a header and rows")
         return self.damaged(error)

@@ -52,18 +52,21 @@ def event_chunks(
 def _gathered(parts: Sequence[Part], options: ReaderOptions, interner: Interner, advance: Advance) -> Events:
     """Return all events; where a CSV's order needs a wider type than it seemed, read again with that."""
     tries = [None] if options.order_by is None else parts[0].number_types(options.order_by)
-    for last, kind in [(kind is tries[-1], kind) for kind in tries]:
+    failures = []
+    for kind in tries:
         events = Events(options, interner)
         try:
             for part in parts:
                 events.read(part, kind, advance)
             return events
         except ConversionError as error:
-            if last:
-                raise InputError(
-                    f"{error}; column {options.order_by!r} must hold numbers or times"
-                ) from error
-    raise AssertionError("unreachable: the last try returns or raises")
+            failures.append(error)
+    # The type that fits the most rows is what the column was meant to be; say where it ceases to fit.
+    first = max(failures, key=lambda error: error.row)
+    raise InputError(
+        f"{first.where}: {first.value} (column {options.order_by!r}); an order is a number, or a time such "
+        "as 2024-05-31 or 2024-05-31T16:20:00, in all rows alike"
+    ) from first
 
 
 class Events:
@@ -109,7 +112,11 @@ class Events:
             raise InputError(f"{part.name}: column {names[0]!r}: {error}") from error
         self.codes.append(codes)
         if len(columns) == 3:
-            self.orders.append(order_values(self._one_unit(part, columns[2])))
+            orders = self._one_unit(part, columns[2])
+            try:
+                self.orders.append(order_values(orders))
+            except InputError as error:
+                raise InputError(f"{part.name}: column {names[2]!r}: {error}") from error
 
     def _present(
         self, part: Part, names: list[str], columns: list[Any], first: int

@@ -38,7 +38,10 @@ def row_chunks(
                 yield _Rows(part, options, first).chunk(batch, interner)
                 first += batch.num_rows
         except ConversionError as error:
-            raise InputError(f"{error}; a count is a whole number, at least 1") from error
+            raise InputError(
+                f"{error.where}: count {error.value} (column {options.count_column!r}); "
+                "a count is a whole number, at least 1"
+            ) from error
 
 
 class _Rows:

@@ -55,9 +55,19 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
         if name is None:
             continue
         if name not in there:
-            near = did_you_mean(name, there)
+            near = did_you_mean(name, there) or _separated(there, options)
             raise InputError(f"{part.name}: no column {name!r} ({role}){near}; there are {listed(there, 20)}")
         if there.count(name) > 1:
             raise InputError(
                 f"{part.name}: {there.count(name)} columns are called {name!r} ({role}); rename them"
             )
+
+
+def _separated(there: Sequence[str], options: ReaderOptions) -> str:
+    """Return a hint where the one column that there is holds what may separate several."""
+    other = next((mark for mark in ";\t,|" if len(there) == 1 and mark in there[0]), None)
+    if other is None:
+        return ""
+    if options.path_column is None:
+        return f"; pass delimiter={other!r} (--delimiter) if that separates the columns"
+    return f"; save the table with ',' between its columns if {other!r} separates them"

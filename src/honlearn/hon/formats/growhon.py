@@ -97,8 +97,8 @@ def _explain(path: Path, delimiter: str, error: pa.ArrowInvalid) -> NoReturn:
             if line and line != MARK and len(fields) != len(COLUMNS):
                 name = "tab" if delimiter == "\t" else "space"
                 raise FormatError(
-                    f"{path}:{number}: expected 3 fields (source, target, weight) separated by one {name}; "
-                    f"got {len(fields)}"
+                    f"{path}:{number}: expected 3 fields (source, target, weight) separated by one {name}, "
+                    f"got {len(fields)}; a file of paths is grown first (honlearn grow)"
                 ) from None
     raise FormatError(f"{path}: not an edge list of source, target and weight: {error}") from None
 
@@ -111,7 +111,10 @@ def _weights(column: pa.ChunkedArray, path: Path) -> Any:
             continue
     texts = column.to_pylist()
     row = next(i for i, text in enumerate(texts) if not _is_number(text))
-    raise InputError(f"{_place(path, row)}: weight {texts[row]!r} is not a number")
+    raise InputError(
+        f"{_place(path, row)}: weight {texts[row]!r} is not a number; a line holds source, target, weight, "
+        "and a file of paths is grown first (honlearn grow)"
+    )
 
 
 def _is_number(text: str) -> bool:

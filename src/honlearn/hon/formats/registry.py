@@ -46,11 +46,13 @@ FORMATS = {
 def check_target(path: str | os.PathLike[str]) -> Format:
     """Return the format in which `path` would be written; raise where it cannot be."""
     target = Path(path)
-    form = _format_of(target)
     if target.is_dir():
         raise InputError(f"{target}: is a folder; name a file")
+    form = _format_of(target)
     if not target.parent.is_dir():
         raise MissingFileError(f"{target}: the folder {target.parent} does not exist; make it first")
+    if not os.access(target.parent, os.W_OK):
+        raise InputError(f"{target}: the folder {target.parent} cannot be written to; choose another")
     return form
 
 
@@ -70,12 +72,12 @@ def load_network(path: str | os.PathLike[str], *, mmap: bool = False) -> HigherO
     `mmap` leaves the arrays of a ``.hon`` file on disk until they are used.
     """
     source = Path(path)
+    if source.is_dir():
+        raise InputError(f"{source}: is a folder; name a file")
     form = _format_of(source)
     if not form.readable:
         readable = listed(f.suffix for f in FORMATS.values() if f.readable)
         raise InputError(f"{source}: {form.title} is written only; networks are read from {readable}")
-    if source.is_dir():
-        raise InputError(f"{source}: is a folder; name a file")
     if not source.exists():
         near = did_you_mean(source.name, sorted(os.listdir(source.parent))) if source.parent.is_dir() else ""
         raise MissingFileError(f"{source}: no such file{near}")
