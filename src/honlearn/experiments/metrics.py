@@ -89,7 +89,7 @@ def corrected_t_test(differences: Sequence[float], test_share: float) -> float |
     s²/k. None for fewer than two differences.
 
     >>> round(corrected_t_test([0.02, 0.01, 0.03, 0.02, 0.02], 0.25), 4)
-    0.0405
+    0.0135
     """
     if not test_share > 0:
         raise ParameterError(f"'test_share' is n_test / n_train, greater than 0. Got {test_share!r} instead.")

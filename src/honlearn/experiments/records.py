@@ -25,9 +25,9 @@ class Records:
     """The records of one run folder, by digest; of two with the same digest the later one counts.
 
     >>> import tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> Records(folder.name).append({"digest": "a1", "scores": {"micro_f1": 0.5}})
-    >>> Records(folder.name)["a1"]["scores"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Records(folder).append({"digest": "a1", "scores": {"micro_f1": 0.5}})
+    ...     Records(folder)["a1"]["scores"]
     {'micro_f1': 0.5}
     """
 
