@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from command_line import QUICK, Files, Run
+
+from honlearn.experiments.records import FILE
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in (folder / FILE).read_text().splitlines()]
+    return [{key: value for key, value in line.items() if key != "times"} for line in lines]
+
+
+def test_models_inputs_and_seeds(honlearn: Run, files: Files, tmp_path: Path) -> None:
+    words = ["--model", "dge-bag", "--model", "dge-pool*", "--input", "both", "--folds", 3, "--seeds", 2]
+    outcome = honlearn("evaluate", *files, "-o", tmp_path, *words, "--predictions", *QUICK)
+    assert outcome.code == 0, outcome.err
+    assert "1 labelled node is not in the network and left out: elsewhere" in outcome.err
+    assert "24/24 dge-pool* g1 seed 1 fold 2: micro F1 " in outcome.err
+    for word in ("micro", "macro", "log", "single", "gain", "CPU s", "±", "dge-pool*", "over 6 fits"):
+        assert word in outcome.out
+    assert "…" not in outcome.out
+    assert len(records(tmp_path)) == 24
+    with open(tmp_path / "summary.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["model"], row["input"], row["records"]) for row in rows] == [
+        ("dge-bag", "gk", "6"),
+        ("dge-bag", "g1", "6"),
+        ("dge-pool*", "gk", "6"),
+        ("dge-pool*", "g1", "6"),
+    ]
+    assert rows[0]["p_value"] == ""
+    assert 0 <= float(rows[1]["p_value"]) <= 1
+    table = pd.read_parquet(tmp_path / "predictions.parquet")
+    sizes = table.groupby(["model", "input", "seed"]).size()
+    assert sizes.tolist() == [18] * 8
+    again = honlearn("evaluate", *files, "-o", tmp_path, *words, "--predictions", *QUICK)
+    assert "24/24" not in again.err
+    assert again.out == outcome.out
+
+
+def test_json_and_a_setting_for_one_model(honlearn: Run, files: Files, tmp_path: Path) -> None:
+    words = ["--model", "dge-bag", "--model", "dge-batch", "--folds", 2, "--set", "dge-batch:n_learners=3"]
+    outcome = honlearn("evaluate", *files, "-o", tmp_path, *QUICK, *words, "--json")
+    facts = json.loads(outcome.out)
+    assert facts == {"run": str(tmp_path), **json.loads((tmp_path / "summary.json").read_text())}
+    assert [row["records"] for row in facts["rows"]] == [2, 2]
+    assert facts["nodes"] == 18
+    asked = {r["configuration"]["model"]: r["configuration"]["parameters"] for r in records(tmp_path)}
+    assert (asked["dge-bag"]["n_learners"], asked["dge-batch"]["n_learners"]) == (2, 3)
+
+
+def test_published_folds_and_folds_of_a_file(honlearn: Run, files: Files, tmp_path: Path) -> None:
+    words = ["evaluate", *files, "--model", "dge-bag", *QUICK]
+    assert honlearn(*words, "-o", tmp_path / "a", "--folds", "published").code == 0
+    assert [record["configuration"]["folds"] for record in records(tmp_path / "a")] == ["published"] * 5
+    (tmp_path / "folds.json").write_text('[["s0", "s1", "s2"], ["s3", "s4", "s5", "s6"]]')
+    assert honlearn(*words, "-o", tmp_path / "b", "--folds-file", tmp_path / "folds.json").code == 0
+    sizes = [(r["sizes"]["train"], r["sizes"]["test"]) for r in records(tmp_path / "b")]
+    assert sizes == [(15, 3), (14, 4)]
+
+
+def test_rare_classes_are_named(honlearn: Run, files: Files, tmp_path: Path) -> None:
+    rows = Path(files.labels).read_text().splitlines()
+    rows[1] = "s0,rare"
+    (tmp_path / "labels.csv").write_text("\n".join(rows) + "\n")
+    words = ["--model", "dge-bag", "--folds", 3, *QUICK]
+    outcome = honlearn("evaluate", files.net, tmp_path / "labels.csv", "-o", tmp_path / "run", *words)
+    assert outcome.code == 0
+    assert "1 of 3 classes have fewer members than the 3 folds" in outcome.err
+    assert "'rare' (1)" in outcome.err
+    assert sorted(record["sizes"]["unseen_classes"] for record in records(tmp_path / "run")) == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--model", "dge-bog"], "did you mean 'dge-bag'?"),
+        (["--model", "dge-bag", "--folds", "publshed"], "at least 2, or 'published'. Got 'publshed' instead"),
+        (["--model", "dge-bag", "--folds", "1"], "at least 2. Got 1"),
+        (["--model", "dge-bag", "--folds", "15"], "15 folds, but the largest class has 9 labelled nodes"),
+        (["--model", "dge-bag", "--folds", "3", "--folds-file", "x.json"], "give one of the two"),
+        (["--model", "dge-bag", "--folds-file", "x.json"], "x.json: no such file"),
+        (["--model", "dge-bag", "--input", "g2"], "must be one of 'gk', 'g1', 'both'. Got 'g2'"),
+        (["--model", "dge-bag", "--set", "dge-pool:n_learners=2"], "'dge-pool' does not take part"),
+        (["--model", "dge-bag", "--set", "n_learners=no"], "must be a whole number"),
+    ],
+)
+def test_errors_are_one_line(
+    honlearn: Run, files: Files, tmp_path: Path, words: list[str], message: str
+) -> None:
+    outcome = honlearn("evaluate", *files, "-o", tmp_path / "run", *words)
+    assert outcome.code == 2
+    assert outcome.err.splitlines()[-1].startswith("honlearn: ")
+    assert message in outcome.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_killed_run_goes_on_to_the_same_records(honlearn: Run, files: Files, tmp_path: Path) -> None:
+    words = ["evaluate", *files, "--model", "dge-bag", "--seeds", "3", *QUICK]
+    whole = honlearn(*words, "-o", tmp_path / "whole")
+    assert whole.code == 0, whole.err
+    run = tmp_path / "killed"
+    command = [sys.executable, "-m", "honlearn", *words, "-o", str(run)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not (run / FILE).exists() and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.kill()
+    process.communicate()
+    before = (run / FILE).read_bytes().count(b"\n")
+    assert before < 15
+    assert not (run / "summary.csv").exists()
+    done = honlearn(*words, "-o", run)
+    assert done.code == 0, done.err
+    assert f"{before} of 15 were done before" in done.err or not before
+    assert done.err.count(": micro F1") == 15 - before
+    assert records(run) == records(tmp_path / "whole")
+    assert len(records(run)) == 15

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import QUICK, Files, Run
+
+import honlearn as hl
+from honlearn.experiments.registry import model_names
+from honlearn.labels import read_labels
+
+
+def test_the_model_is_that_of_the_library(files: Files, model: Path) -> None:
+    hon = hl.load_network(files.net)
+    nodes, labels = read_labels(files.labels)
+    known = [(node, label) for node, label in zip(nodes, labels, strict=True) if node in hon.vocabulary]
+    quick = {"n_learners": 2, "widths": (6, 6), "max_epochs": 3, "patience": 2, "n_threads": 1}
+    clf = hl.DGEClassifier(hon, **quick, random_state=0).fit(*zip(*known, strict=True))
+    loaded = hl.load_model(model)
+    assert np.array_equal(loaded.predict_proba(nodes[:5]), clf.predict_proba(nodes[:5]))
+    assert sorted(path.name for path in model.iterdir()) == [
+        "config.json",
+        "network.hon",
+        "weights.safetensors",
+    ]
+
+
+@pytest.mark.parametrize("name", [*model_names("nodes"), "dge-bag-shared"])
+def test_every_model_trains_and_predicts(honlearn: Run, files: Files, tmp_path: Path, name: str) -> None:
+    trained = honlearn("train", *files, "-o", tmp_path / "m", "--model", name, *QUICK, "--json")
+    assert trained.code == 0, trained.err
+    facts = json.loads(trained.out)
+    assert facts["name"] == name.replace("-shared", "*")
+    assert (facts["nodes"], facts["missing"], facts["classes"], facts["learners"]) == (18, 1, 2, 2)
+    assert facts["seconds"] > 0
+    predicted = honlearn("predict", tmp_path / "m", "--json")
+    assert {row["label"] for row in json.loads(predicted.out)} <= {"c0", "c1"}
+
+
+def test_a_table_and_a_note_about_labels_of_no_node(honlearn: Run, files: Files, tmp_path: Path) -> None:
+    outcome = honlearn("train", *files, "-o", tmp_path / "m", *QUICK, "--seed", 3)
+    assert outcome.code == 0
+    assert "1 labelled node is not in the network and left out: elsewhere" in outcome.err
+    for word in ("dge-bag", "nodes", "classes", "learners", "seconds", "validation score", "18"):
+        assert word in outcome.out
+
+
+def test_the_seed_decides(honlearn: Run, files: Files, tmp_path: Path, model: Path) -> None:
+    weights = []
+    for seed in (0, 1):
+        assert honlearn("train", *files, "-o", tmp_path / f"{seed}", *QUICK, "--seed", seed).code == 0
+        weights.append((tmp_path / f"{seed}" / "weights.safetensors").read_bytes())
+    assert weights[0] == (model / "weights.safetensors").read_bytes() != weights[1]
+
+
+def test_what_is_in_the_folder_decides_whether_it_is_written(
+    honlearn: Run, files: Files, tmp_path: Path
+) -> None:
+    folder = tmp_path / "m"
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("years of work")
+    refused = honlearn("train", *files, "-o", folder, *QUICK)
+    assert refused.code == 2
+    assert "there are files of something else in it (thesis.tex)" in refused.err
+    assert honlearn("train", *files, "-o", folder, *QUICK, "--force").code == 0
+    assert (folder / "thesis.tex").read_text() == "years of work"
+    assert hl.load_model(folder).classes_.tolist() == ["c0", "c1"]
+    own = tmp_path / "own"
+    for _ in range(2):  # a model is replaced without a question
+        assert honlearn("train", *files, "-o", own, *QUICK).code == 0
+    (own / "config.json").write_text('{"format": "another"}')
+    assert "files of something else in it (config.json)" in honlearn("train", *files, "-o", own, *QUICK).err
+    (own / "config.json").unlink()  # what a kill in the middle of saving leaves
+    assert honlearn("train", *files, "-o", own, *QUICK).code == 0
+    (tmp_path / "file").write_text("")
+    assert "there is a file of this name" in honlearn("train", *files, "-o", tmp_path / "file", *QUICK).err
+
+
+def test_errors_are_one_line(honlearn: Run, files: Files, tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign.csv"
+    foreign.write_text("node,label\nx,a\ny,b\n")
+    cases = {
+        ("--model", "dge-bog"): "no model 'dge-bog'; there are dge-concat",
+        ("--task", "links"): "must be one of 'nodes'. Got 'links' instead",
+        ("--set", "n_lerners=3"): "did you mean 'n_learners'?",
+        ("--set", "n_learners=0"): "must be a whole number, at least 1. Got 0",
+        ("--label-column", "colour"): "no column 'colour'",
+    }
+    for words, message in cases.items():
+        outcome = honlearn("train", *files, "-o", tmp_path / "m", *words)
+        assert outcome.code == 2
+        assert outcome.err.splitlines()[-1].startswith("honlearn: ")
+        assert message in outcome.err
+    outcome = honlearn("train", files.net, foreign, "-o", tmp_path / "m")
+    assert "none of the 2 labelled nodes is in the network: they are called 'x', 'y'" in outcome.err
+    assert not (tmp_path / "m" / "config.json").exists()
+
+
+def test_a_killed_training_goes_on_to_the_same_model(honlearn: Run, files: Files, tmp_path: Path) -> None:
+    settings = ("--set", "n_learners=2", "widths=6,6", "max_epochs=300", "patience=300", "n_threads=1")
+    words = ["train", *files, *settings, "--set", "checkpoint_seconds=0"]
+    assert honlearn(*words, "-o", tmp_path / "whole").code == 0
+    folder = tmp_path / "killed"
+    command = [sys.executable, "-m", "honlearn", *words, "-o", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not list(folder.glob(".checkpoint/*.safetensors")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.kill()
+    process.communicate()
+    assert not (folder / "config.json").exists()
+    [checkpoint] = folder.glob(".checkpoint/*.safetensors")
+    assert honlearn(*words, "-o", folder).code == 0
+    assert not (folder / ".checkpoint").exists()
+    for name in ("weights.safetensors", "network.hon"):
+        assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    # The same words look for the same checkpoint, other words for another.
+    hidden = tmp_path / "damaged" / ".checkpoint"
+    hidden.mkdir(parents=True)
+    (hidden / checkpoint.name).write_text("x")
+    assert "not a readable checkpoint" in honlearn(*words, "-o", tmp_path / "damaged").err
+    assert honlearn(*words, "--seed", 1, "-o", tmp_path / "damaged").code == 0
