@@ -130,6 +130,7 @@ def test_chunk_sizes_do_not_matter(holders: dict[str, Any], monkeypatch: pytest.
     monkeypatch.setattr(delimited, "_BLOCK", 512)
     monkeypatch.setattr(parts, "ROWS_A_BATCH", 7)
     monkeypatch.setattr("honlearn.paths.events._TOKENS_A_CHUNK", 20)
+    monkeypatch.setattr("honlearn.paths.events._ROWS_A_BLOCK", 40)
     for name in ("e.csv", "e.csv.gz", "e.parquet", "e.feather", "pandas"):
         found = hl.read_paths(holders[name], **EVENTS)
         assert list(found) == list(expected), name
@@ -239,3 +240,24 @@ def test_many_sequences_of_either_kind(monkeypatch: pytest.MonkeyPatch) -> None:
             expected.setdefault(str(trip), []).append(str(port))
         found = hl.read_paths(table, sequence="trip", entity="port")
         assert list(found) == [tuple(path) for path in expected.values()]
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("order_by", ["leg", None])
+def test_narrow_columns_widen_where_they_must(
+    shuffled: bool, order_by: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than 2^16 entities, and orders that outgrow one byte, in the middle of a table of many blocks."""
+    monkeypatch.setattr("honlearn.paths.events._ROWS_A_BLOCK", 3 * parts.ROWS_A_BATCH // 2)
+    size = 6 * parts.ROWS_A_BATCH
+    names = np.where(np.arange(size) < size // 2, np.arange(size) % 100, np.arange(size))
+    trip, leg = np.arange(size) // 4, np.arange(size) // 1000
+    if shuffled:
+        trip = trip[::-1].copy() if order_by is None else trip % 977
+    table = pa.table({"trip": trip, "leg": leg, "port": names})
+    paths = hl.read_paths(table, sequence="trip", order_by=order_by, entity="port")
+    expected: dict[int, list[str]] = {}
+    for row in range(size):
+        expected.setdefault(int(trip[row]), []).append(str(names[row]))
+    assert list(paths) == [tuple(path) for path in expected.values()]
+    assert paths.codes.dtype == np.int32

@@ -43,10 +43,10 @@ def scatter(
 @njit
 def scatter_both(
     sequences: NDArray[np.int32],
-    codes: NDArray[np.int32],
+    codes: NDArray[Any],
     orders: NDArray[Any],
     cursor: NDArray[np.int64],
-    out_codes: NDArray[np.int32],
+    out_codes: NDArray[Any],
     out_orders: NDArray[Any],
 ) -> None:
     """Put each code and its order at the next free place of its sequence; `cursor` moves on."""
@@ -58,7 +58,7 @@ def scatter_both(
 
 
 @njit
-def sort_each(codes: NDArray[np.int32], orders: NDArray[Any], offsets: NDArray[np.int64]) -> None:
+def sort_each(codes: NDArray[Any], orders: NDArray[Any], offsets: NDArray[np.int64]) -> None:
     """Sort the rows of each sequence by order, in place and stably, where they are not ascending already."""
     for s in range(len(offsets) - 1):
         start, stop = offsets[s], offsets[s + 1]

@@ -1,7 +1,7 @@
 """Event tables (sequence, order, entity; one event a row) → paths.
 
 In: the parts of a table. Rows may be in any order and sequences interleaved. Out: chunks of paths, by first
-appearance of their sequence. Only integers stay in memory: 8 bytes a row, and 4 or 8 more for the order.
+appearance of their sequence. Only integers stay in memory: 6 or 8 bytes a row, and 1 to 8 for the order.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from honlearn.paths.sequences import SequenceNumbers
 from honlearn.progress import Advance
 
 _TOKENS_A_CHUNK = 1 << 20
+_ROWS_A_BLOCK = 1 << 21
 
 
 def event_chunks(
@@ -45,7 +46,7 @@ def event_chunks(
         stop = int(np.searchsorted(offsets, offsets[start] + _TOKENS_A_CHUNK, "right")) - 1
         stop = min(max(stop, start + 1), paths)
         a, b = offsets[start], offsets[stop]
-        yield PathChunk(codes[a:b], offsets[start : stop + 1] - a, None)
+        yield PathChunk(codes[a:b].astype(np.int32), offsets[start : stop + 1] - a, None)
         start = stop
 
 
@@ -78,8 +79,9 @@ class Events:
         self.numbers = SequenceNumbers()
         self.order_type: Any = None
         self.sequences: list[NDArray[np.int32]] = []
-        self.codes: list[NDArray[np.int32]] = []
+        self.codes: list[NDArray[np.int32] | NDArray[np.uint16]] = []
         self.orders: list[NDArray[Any]] = []
+        self._loose = 0
 
     def read(self, part: Part, order_type: Any, advance: Advance) -> None:
         """Take in all rows of a part."""
@@ -91,6 +93,16 @@ class Events:
             columns = [plain(batch.column(name)) for name in wanted]
             self._take(part, wanted, columns, first)
             first += batch.num_rows
+            self._loose += 1
+            if sum(map(len, self.codes[-self._loose :])) >= _ROWS_A_BLOCK:
+                self._join_loose()
+
+    def _join_loose(self) -> None:
+        """Join the last batches to large blocks, whose memory the system gets back as they are used up."""
+        columns: tuple[list[Any], ...] = (self.sequences, self.codes, self.orders)
+        for batches in filter(None, columns):
+            batches[-self._loose :] = [np.concatenate(batches[-self._loose :])]
+        self._loose = 0
 
     def _take(self, part: Part, names: list[str], columns: list[Any], first: int) -> None:
         rows = self._present(part, names, columns, first)
@@ -110,7 +122,8 @@ class Events:
             self.sequences.append(self.numbers.number(columns[0]))
         except InputError as error:
             raise InputError(f"{part.name}: column {names[0]!r}: {error}") from error
-        self.codes.append(codes)
+        # Most vocabularies are small: this halves what waits to be put in order.
+        self.codes.append(codes.astype(np.uint16) if len(self.interner) <= 1 << 16 else codes)
         if len(columns) == 3:
             orders = self._one_unit(part, columns[2])
             try:
@@ -178,16 +191,15 @@ class Events:
             return (gap.nanoseconds or 0) // unit
         return gap.number or 0.0
 
-    def arranged(self) -> tuple[NDArray[np.int32], NDArray[Any] | None, NDArray[np.int64]]:
+    def arranged(self) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[np.int64]]:
         """Return codes and orders grouped by sequence and sorted within, and the offsets of sequences."""
         offsets, last = np.zeros(len(self.numbers) + 2, np.int64), 0
         self.numbers = SequenceNumbers()  # the table of ids is large and has done its work
         for sequences in self.sequences:
             last = count_rows(sequences, offsets, last)
         np.cumsum(offsets, out=offsets)
-        codes = np.empty(int(offsets[-1]), np.int32)
-        kind = np.result_type(*{array.dtype for array in self.orders}) if self.orders else None
-        orders = None if kind is None else np.empty(len(codes), kind)
+        codes = np.empty(int(offsets[-1]), _widest(self.codes))
+        orders = np.empty(len(codes), _widest(self.orders)) if self.orders else None
         if last >= 0:
             self._join(codes, orders)
             offsets = offsets[1:]
@@ -198,7 +210,7 @@ class Events:
             sort_each(codes, orders, offsets)
         return codes, orders, offsets
 
-    def _join(self, codes: NDArray[np.int32], orders: NDArray[Any] | None) -> None:
+    def _join(self, codes: NDArray[Any], orders: NDArray[Any] | None) -> None:
         """Copy rows that stand grouped by sequence already, from the back, so that each batch is freed."""
         self.sequences.clear()
         for batches, out in ((self.codes, codes), (self.orders, orders)):
@@ -208,9 +220,7 @@ class Events:
                 out[stop - len(batch) : stop] = batch
                 stop -= len(batch)
 
-    def _scatter(
-        self, codes: NDArray[np.int32], orders: NDArray[Any] | None, cursor: NDArray[np.int64]
-    ) -> None:
+    def _scatter(self, codes: NDArray[Any], orders: NDArray[Any] | None, cursor: NDArray[np.int64]) -> None:
         """Copy rows to the places of their sequences; each batch is freed once it is copied."""
         for batches in (self.sequences, self.codes, self.orders):
             batches.reverse()
@@ -221,3 +231,8 @@ class Events:
             else:
                 ranks = self.orders.pop().astype(orders.dtype, copy=False)
                 scatter_both(sequences, batch, ranks, cursor, codes, orders)
+
+
+def _widest(batches: Sequence[NDArray[Any]]) -> np.dtype[Any]:
+    """Return the type that holds the values of all batches."""
+    return np.result_type(*{batch.dtype for batch in batches}) if batches else np.dtype(np.int32)

@@ -1,7 +1,8 @@
 """Sequence ids → numbers 0, 1, 2, … by first appearance; the ids themselves are not needed afterwards.
 
 In: arrays of ids, whole numbers or text. Out: int32 numbers. Whole numbers, also those that stand in text
-without leading zeros, go through a small table of integers; when other text turns up, all goes through bytes.
+without leading zeros, need only be listed as long as they ascend, as in a sorted table; else they go through
+a table of integers; when other text turns up, all goes through bytes.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ class SequenceNumbers:
     """Numbers sequence ids by first appearance; 7, 7.0 and "7" are the same id, "007" is another."""
 
     def __init__(self) -> None:
-        self._keys = np.zeros(1 << 12, np.int64)
-        self._numbers = np.full(1 << 12, -1, np.int32)
+        self._keys = np.zeros(1, np.int64)
+        self._numbers = np.full(1, -1, np.int32)
         self._size = 0
+        self._ascending: list[NDArray[np.int64]] | None = []
         self._text: _AnyText | None = None
 
     def __len__(self) -> int:
@@ -57,10 +59,29 @@ class SequenceNumbers:
         return self._text.intern(*spans(as_text(array)))
 
     def _number_integers(self, values: NDArray[np.int64]) -> NDArray[np.int32]:
+        if self._ascending is not None:
+            out, new, ascends = _number_ascending(values, self._last(), self._size)
+            if ascends:
+                self._ascending.append(new)
+                self._size += len(new)
+                return out
+            self._turn_to_table()
         if self._size + len(values) > _FULLEST * len(self._keys):
             self._grow(self._size + len(values))
         numbers, self._size = _number(values, self._keys, self._numbers, self._size)
         return numbers
+
+    def _last(self) -> int:
+        """Return the greatest id so far, the last of those listed."""
+        listed = (ids for ids in reversed(self._ascending or []) if len(ids))
+        return int(next(listed, np.full(1, np.iinfo(np.int64).min))[-1])
+
+    def _turn_to_table(self) -> None:
+        """Put the listed ids into the table, because one came that is not greater than all before it."""
+        if self._ascending is not None:
+            ids, self._ascending, self._size = self._ascending, None, 0
+            for values in ids:
+                self._number_integers(values)
 
     def _grow(self, room: int) -> None:
         slots = len(self._keys)
@@ -71,6 +92,7 @@ class SequenceNumbers:
         self._keys, self._numbers = keys, numbers
 
     def _turn_to_text(self) -> None:
+        self._turn_to_table()
         taken = self._numbers >= 0
         ids = np.empty(self._size, np.int64)
         ids[self._numbers[taken]] = self._keys[taken]
@@ -87,6 +109,24 @@ def _slot(key: np.int64, keys: NDArray[np.int64], numbers: NDArray[np.int32]) ->
     while numbers[slot] >= 0 and keys[slot] != key:
         slot = (slot + np.uint64(1)) & mask
     return slot  # type: ignore[return-value]
+
+
+@njit
+def _number_ascending(
+    values: NDArray[np.int64], last: int, size: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
+    """Number ids that never go down from `last` on; return the numbers, the new ids, and whether it is so."""
+    out = np.empty(len(values), np.int32)
+    new = np.empty(len(values), np.int64)
+    n = 0
+    for i in range(len(values)):
+        if values[i] < last:
+            return out, new[:0], False
+        if values[i] > last or size + n == 0:
+            last = new[n] = values[i]
+            n += 1
+        out[i] = size + n - 1
+    return out, new[:n].copy(), True
 
 
 @njit
