@@ -69,6 +69,19 @@ def test_published_folds_and_folds_of_a_file(honlearn: Run, files: Files, tmp_pa
     assert sizes == [(15, 3), (14, 4)]
 
 
+def test_records_of_other_settings_stay_and_are_told_of(honlearn: Run, files: Files, tmp_path: Path) -> None:
+    words = ["evaluate", *files, "-o", tmp_path, "--model", "dge-bag", "--folds", 2, *QUICK]
+    first = honlearn(*words)
+    assert "with other models" not in first.err
+    other = honlearn(*words, "--set", "learning_rate=0.02", "--json")
+    assert "holds 2 records with other models, data, settings or defaults" in other.err
+    assert [row["records"] for row in json.loads(other.out)["rows"]] == [2]
+    assert len(records(tmp_path)) == 4
+    back = honlearn(*words)
+    assert back.out == first.out
+    assert ": micro F1" not in back.err
+
+
 def test_rare_classes_are_named(honlearn: Run, files: Files, tmp_path: Path) -> None:
     rows = Path(files.labels).read_text().splitlines()
     rows[1] = "s0,rare"

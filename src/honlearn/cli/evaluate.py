@@ -74,6 +74,7 @@ def evaluate(
     notes = _notes(data, split, input)
     for note in notes:
         typer.echo(note, err=True)
+    _tell_of_others(output, jobs)
     report, records = _Reporter(len(jobs)), []
     for job, record, ran in engine.evaluate(data, jobs, output, keep_predictions=predictions):
         report(job, record, ran)
@@ -127,6 +128,20 @@ def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:
             f"folds, so some test parts lack them or test what was never trained: {named}"
         )
     return notes
+
+
+def _tell_of_others(output: Path, jobs: list[Job]) -> None:
+    """Say that a run holds records of other commands, so that nobody wonders why it starts anew."""
+    from honlearn.experiments.records import Records
+
+    asked = {job.digest for job in jobs}
+    others = sum(record["digest"] not in asked for record in Records(output))
+    if others:
+        typer.echo(
+            f"note: {output} holds {others:,} records with other models, data, settings or defaults; "
+            "they stay and are not in this summary",
+            err=True,
+        )
 
 
 class _Reporter:
