@@ -1,0 +1,158 @@
+"""What may import what: the one-way flow of the package, and what never loads torch, or not even NumPy."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import honlearn
+
+ROOT = Path(honlearn.__file__).parent
+MODULES = sorted(ROOT.rglob("*.py"))
+
+BASE = {"errors", "jit", "labels", "progress", "seeds"}
+FLOW = ["paths", "hon", "sampling", "models", "tasks", "baselines", "experiments", "cli"]
+BESIDE = {
+    "datasets": {"paths"},
+    "engine": set(),
+    "results": set(),
+    "report": {"results"},
+}
+# Parts beside the flow, and the first part of the flow that may use them.
+USED_FROM = {"engine": "hon", "datasets": "experiments", "results": "experiments", "report": "cli"}
+WITHOUT_TORCH = {*BASE, *BESIDE, "paths", "hon", "cli", "__init__", "__main__"}
+
+
+def allowed(part: str) -> set[str]:
+    """Return the parts that a part may import."""
+    if part == "errors":
+        return set()
+    if part in BASE:
+        return {"errors"}
+    if part in BESIDE:
+        return BASE | BESIDE[part]
+    place = FLOW.index(part)
+    beside = {name for name, first in USED_FROM.items() if FLOW.index(first) <= place}
+    return BASE | set(FLOW[:place]) | beside
+
+
+def part_of(file: Path) -> str:
+    return file.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Yield the dotted name of everything that is imported, at whatever depth."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are written in full"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def at_start(tree: ast.Module) -> Iterator[str]:
+    """Yield what is imported when the module is: not in functions, not for type checkers alone."""
+    for node in tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom, ast.Try)):
+            yield from imports(node)
+
+
+def test_every_part_has_its_place_in_the_flow() -> None:
+    parts = {part_of(file) for file in MODULES} - {"__init__", "__main__"}
+    assert parts <= BASE | set(FLOW) | set(BESIDE)
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_imports_point_one_way(file: Path) -> None:
+    tree = ast.parse(file.read_text("utf-8"))
+    part = part_of(file)
+    if part not in ("__init__", "__main__"):
+        others = {name.split(".")[1] for name in imports(tree) if name.startswith("honlearn.")}
+        assert others - {part, "__version__"} <= allowed(part)
+    if part in WITHOUT_TORCH:
+        heavy = {name.partition(".")[0] for name in at_start(tree)}
+        assert not heavy & {"torch", "torch_geometric", "sklearn", "safetensors"}
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_module_is_one_idea_that_says_what_it_is(file: Path) -> None:
+    text = file.read_text("utf-8")
+    assert ast.get_docstring(ast.parse(text)), "the docstring says what comes in and what goes out"
+    assert text.count("\n") <= 400
+
+
+def loaded_by(program: str, *arguments: str) -> set[str]:
+    """Return the packages that a fresh interpreter has loaded after `program`."""
+    ending = "\nimport sys; print('LOADED', *{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run(
+        [sys.executable, "-c", program + ending, *arguments], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.rpartition("LOADED")[2].split())
+
+
+HEAVY = {"torch", "torch_geometric", "sklearn"}
+COMMAND = """
+import sys
+from honlearn.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+
+
+@pytest.mark.parametrize(
+    "program", ["import honlearn", "import honlearn; dir(honlearn); honlearn.HonlearnError"]
+)
+def test_importing_the_library_is_light(program: str) -> None:
+    assert not loaded_by(program) & (
+        HEAVY | {"numpy", "numba", "pyarrow", "pandas", "scipy", "typer", "rich"}
+    )
+
+
+@pytest.mark.parametrize(
+    "words", ["--help", "grow --help", "info --help", "convert --help", "data get --help"]
+)
+def test_help_is_light(words: str) -> None:
+    assert not loaded_by(COMMAND, *words.split()) & (HEAVY | {"numpy", "numba", "pyarrow", "pandas", "scipy"})
+
+
+def test_commands_up_to_the_network_do_not_load_torch(tmp_path: Path) -> None:
+    (tmp_path / "paths.txt").write_text("A C D\nB C E\n" * 5)
+    (tmp_path / "labels.csv").write_text("node,label\nA,x\nB,y\n")
+    words = [
+        f"grow {tmp_path}/paths.txt -o {tmp_path}/net.hon",
+        f"info {tmp_path}/net.hon {tmp_path}/labels.csv",
+        *(
+            f"convert {tmp_path}/net.hon {tmp_path}/net{end}"
+            for end in (".txt", ".parquet", ".graphml", ".net")
+        ),
+        "data list",
+        f"data get us_flights -o {tmp_path}/flights",
+        f"data get synthetic -o {tmp_path}/synthetic",
+    ]
+    program = "\n".join(
+        f"import sys; sys.argv = ['honlearn', *{line.split()!r}]\n{COMMAND}" for line in words
+    )
+    assert not loaded_by(program) & HEAVY
+
+
+def test_all_that_a_network_does_does_not_load_torch(tmp_path: Path) -> None:
+    program = """
+import sys, honlearn as hl
+hon = hl.grow([["A", "C", "D"], ["B", "C", "E"]] * 5, order=3)
+hon.dependencies(), hon.summary({"A": 1}), hon.random_walks(5, 4, seed=0).to_paths(), hon.first_order()
+hon.relatives("C"), hon.transition("C|A"), hon._repr_html_()
+hon.to_pandas(), hon.to_polars(), hon.to_arrow(), hon.to_scipy(), hon.to_networkx()
+for end in (".hon", ".txt", ".parquet", ".net", ".graphml", ".gexf"):
+    hon.save(sys.argv[1] + end)
+for end in (".hon", ".txt", ".parquet"):
+    assert hl.load_network(sys.argv[1] + end) == hon
+assert len(hl.datasets.synthetic(n_paths=500).paths)
+"""
+    assert not loaded_by(program, str(tmp_path / "net")) & {"torch", "torch_geometric"}
