@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from model_cases import small_network
+from model_cases import ensemble, small_network, this_pass
 
-from honlearn.models import tensorops
+from honlearn.models import propagate, tensorops
 from honlearn.models.hashing import drop_threshold, hash32, hash32_tensor, short_keys, site_keys
 from honlearn.models.neighborhoods import ExactNeighborhood, Hop, SampledNeighborhood
 from honlearn.models.propagate import Dropout, LookupSites, drop, gather, lookup_layer, max_rows, sum_rows
@@ -126,3 +126,31 @@ def test_threads_change_nothing(hop: Hop) -> None:
     one = sum_rows(Runtime(n_threads=1), hop.into, hop.rows, x, Dropout(0.4, KEYS))
     two = sum_rows(Runtime(n_threads=2), hop.into, hop.rows, x, Dropout(0.4, KEYS))
     assert torch.equal(one, two)
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("widths", [(7,), (9, 7), (9, 9, 9)])
+@pytest.mark.parametrize("kind", ["mean", "gin"])
+def test_whole_models_have_the_same_gradients_on_both_paths(
+    kind: str, widths: tuple[int, ...], shared: bool, sampled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hon = small_network(4, entities=30, extra=10, edges=90)
+    model = ensemble(hon, aggregator=kind, widths=widths, variant="pool", shared=shared)
+    sums = kind == "gin"
+    fan_outs = (4, 3, 2)[: len(widths)]
+    near = SampledNeighborhood(hon, fan_outs, sums) if sampled else ExactNeighborhood(hon, len(widths), sums)
+    roots = np.array([[0, 1, 4, 4], [15, 1, 2, 3], [9, 8, 7, 6]], np.int32)
+    results = []
+    for compiled in (True, False):
+        monkeypatch.setattr(propagate, "_is_compiled", lambda tensor, answer=compiled: answer)
+        out = model(roots, near, this_pass(input_dropout=0.3, hidden_dropout=0.3))
+        results.append((out.detach(), torch.autograd.grad(out.square().sum(), list(model.parameters()))))
+    torch.testing.assert_close(results[0][0], results[1][0], rtol=1e-4, atol=1e-5)
+    for got, expected in zip(results[0][1], results[1][1], strict=True):
+        torch.testing.assert_close(got, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_products_are_spread_over_threads_without_a_trace() -> None:
+    x, weight = table(6, rows=5), table(4, rows=6, seed=1)
+    same(propagate.product(Runtime(n_threads=2), x, weight), x @ weight, x, weight)

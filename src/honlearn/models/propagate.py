@@ -45,6 +45,11 @@ class LookupSites(NamedTuple):
     hidden: Dropout
 
 
+def _is_compiled(tensor: torch.Tensor) -> bool:
+    """Return whether the compiled kernels can work on this tensor."""
+    return tensor.device.type == "cpu"
+
+
 def _array(tensor: torch.Tensor) -> NDArray[Any]:
     return tensor.detach().numpy()
 
@@ -62,7 +67,7 @@ def lookup_layer(
     Tables [1|L, M, d] hold the input of the layer already multiplied by its weight: with identity features
     the weight matrix itself. Dropping an entry drops the whole neighbour, as dropout on a one-hot does.
     """
-    if bias.device.type == "cpu":
+    if _is_compiled(bias):
         return _Lookup.apply(run, hop, sites, activated, bias, *tables)  # type: ignore[no-any-return, no-untyped-call]
     parts = [
         tensorops.sum_rows(table, part, hop.rows, len(site.keys), site.rate, site.keys)
@@ -131,7 +136,7 @@ class _Lookup(torch.autograd.Function):
 
 def gather(run: Runtime, hop: Hop, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return each row itself, the sum over its in- and over its out-neighbours: three times [L, R, d]."""
-    if x.device.type == "cpu":
+    if _is_compiled(x):
         return _Gather.apply(run, hop, x)  # type: ignore[no-any-return, no-untyped-call]
     parts = (hop.own, hop.into, hop.out_of)
     own, into, out_of = (tensorops.sum_rows(x, part, hop.rows, x.shape[0]) for part in parts)
@@ -163,7 +168,7 @@ def sum_rows(
     run: Runtime, part: Rows, rows: NDArray[np.int32], x: torch.Tensor, site: Dropout
 ) -> torch.Tensor:
     """Return Σ of table rows [1|L, M, d] over the entries of `part` that dropout keeps: [L, R, d]."""
-    if x.device.type == "cpu":
+    if _is_compiled(x):
         return _SumRows.apply(run, part, rows, x, site)  # type: ignore[no-any-return, no-untyped-call]
     return tensorops.sum_rows(x, part, rows, len(site.keys), site.rate, site.keys)
 
@@ -190,7 +195,7 @@ def max_rows(
     run: Runtime, part: Rows, rows: NDArray[np.int32], x: torch.Tensor, site: Dropout
 ) -> torch.Tensor:
     """Return the elementwise maximum of table rows over the entries kept, 0 where none is: [L, R, d]."""
-    if x.device.type == "cpu":
+    if _is_compiled(x):
         return _MaxRows.apply(run, part, rows, x, site)  # type: ignore[no-any-return, no-untyped-call]
     return tensorops.max_rows(x, part, rows, len(site.keys), site.rate, site.keys)
 
@@ -218,7 +223,7 @@ def drop(run: Runtime, rows: NDArray[np.int32], x: torch.Tensor, site: Dropout) 
     """Return dropout of x [L, R, d], each learner by its own key, each row by its number in `rows`."""
     if site.rate == 0:
         return x
-    if x.device.type == "cpu":
+    if _is_compiled(x):
         return _Drop.apply(run, rows, x, site)  # type: ignore[no-any-return, no-untyped-call]
     return tensorops.drop(x, rows, site.rate, site.keys)
 
@@ -249,7 +254,7 @@ def product(run: Runtime, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor
     Torch itself runs on one thread here: how it splits a product depends on the number of threads, and
     with it the last bits would.
     """
-    if x.device.type == "cpu" and run.n_threads > 1 and len(x) > 1 and len(weight) == len(x):
+    if _is_compiled(x) and run.n_threads > 1 and len(x) > 1 and len(weight) == len(x):
         return _Product.apply(run, x, weight)  # type: ignore[no-any-return, no-untyped-call]
     return x @ weight
 

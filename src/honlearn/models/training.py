@@ -159,12 +159,13 @@ class Trainer:
             groups = len(self.problem.learners) if self.is_bag and not self.shape.is_sequential else 1
             at.live, at.best, at.best_epoch = list(range(groups)), [math.inf] * groups, [0] * groups
         self._gather_examples()
-        while at.epoch < self.options.max_epochs and at.live:
+        last = self.options.max_epochs if self.schedule is None else max(self.schedule[at.stage])
+        while at.epoch < last and at.live:
             self._train_epoch()
             row = self._close_epoch()
             shown = [name for name in ("loss", "validation_score") if name in row]
             advance(1, " ".join(f"{name} {row[name]:.3f}" for name in shown))
-        advance(self.options.max_epochs - at.epoch)
+        advance(max(self.options.max_epochs - at.epoch, 0))
         self._close_stage()
 
     def _train_epoch(self) -> None:

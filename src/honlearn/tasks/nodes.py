@@ -51,10 +51,11 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     nodes, 16 to 512). `input_dropout` drops neighbours (with features alone: their elements),
     `hidden_dropout` hidden numbers. At most `max_epochs`, ended after `patience` epochs without a better loss
     on a stratified `validation_fraction`; in a bag each learner has a validation part and a best epoch of
-    its own. `refit` then trains anew on everything for as many epochs; without it the best epoch is
-    restored. A `validation_fraction` of 0 trains `max_epochs`. `class_weight` is None, ``"balanced"`` or a
-    mapping. `checkpoint` names a file that is written every `checkpoint_seconds`; a `fit` that finds it goes
-    on from there to the same result, and removes it when done.
+    its own. Then all is trained anew on all nodes for `refit` times the best number of epochs (an ensemble
+    gains from learners that are trained past their own best); with 0 the best epoch is restored instead.
+    A `validation_fraction` of 0 trains `max_epochs`. `class_weight` is None, ``"balanced"`` or a mapping.
+    `checkpoint` names a file that is written every `checkpoint_seconds`; a `fit` that finds it goes on from
+    there to the same result, and removes it when done.
 
     Inference: each member averages over `n_draws` draws of relatives, or over ``"all"`` relatives weighted
     by Eq. 3. `device` is ``"cpu"``, ``"cuda"`` or ``"mps"``; `n_threads` None uses all cores; `random_state`
@@ -88,7 +89,7 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         max_epochs: int = 100,
         patience: int = 5,
         validation_fraction: float = 0.15,
-        refit: bool = True,
+        refit: float = 1.4,
         input_dropout: float = 0.6,
         hidden_dropout: float = 0.6,
         weight_decay: float = 0.0,
@@ -166,16 +167,16 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         problem = Problem(near, sampler, examples, self.seed_, learners)
         schedule = None
         # Without a validation part there is nothing to search for.
-        again = self.refit and options.validation_fraction > 0
+        factor = check.refit(self.refit) if options.validation_fraction > 0 else 0.0
         with run.threads():
-            for phase in ("search", "refit") if again else ("search",):
+            for phase in ("search", "refit") if factor else ("search",):
                 if phase == "refit" and options.checkpoint is not None:
                     options = dataclasses.replace(options, checkpoint=_refit_checkpoint(options.checkpoint))
                 ensemble = Ensemble(shape, self.seed_, learners, features)
                 mark = self._fingerprint(examples, phase)
                 trainer = Trainer(ensemble, problem, options, run, schedule, mark)
                 state = trainer.fit()
-                schedule = trainer.at.best_epochs
+                schedule = [[max(1, round(n * factor)) for n in row] for row in trainer.at.best_epochs]
         return {name: tensor.cpu() for name, tensor in state.items()}, trainer
 
     def _fingerprint(self, examples: Examples, phase: str) -> str:

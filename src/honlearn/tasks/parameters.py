@@ -38,7 +38,7 @@ def architecture(parameters: Mapping[str, Any], n_classes: int, n_entities: int)
     """Return the ensemble's shape, or raise a ParameterError that names the parameter."""
     check_choice(_OWNER, "variant", parameters["variant"], VARIANTS)
     check_choice(_OWNER, "aggregator", parameters["aggregator"], LAYERS)
-    for name in ("shared", "normalize", "identity", "refit"):
+    for name in ("shared", "normalize", "identity"):
         if not isinstance(parameters[name], (bool, np.bool_)):
             raise ParameterError(
                 f"The {name!r} parameter of {_OWNER} must be True or False. Got {parameters[name]!r} instead."
@@ -90,6 +90,11 @@ def training_options(parameters: Mapping[str, Any], n_nodes: int) -> TrainingOpt
         checkpoint_seconds=real("checkpoint_seconds", 0),
         show=parameters["verbose"],
     )
+
+
+def refit(value: Any) -> float:
+    """Return how many times the best number of epochs to train anew, 0 for not at all."""
+    return float(value) if isinstance(value, (bool, np.bool_)) else check_real(_OWNER, "refit", value, 0, 100)
 
 
 def draws(value: Any) -> int:
