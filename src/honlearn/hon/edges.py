@@ -16,6 +16,7 @@ from honlearn.hon.prune import thresholds
 from honlearn.hon.statistics import ContextStatistics, GrowParameters
 from honlearn.hon.trie import Trie, seek
 from honlearn.jit import njit
+from honlearn.paths.arrange import sort_each
 from honlearn.paths.vocabulary import Vocabulary
 
 Kept = list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]
@@ -68,25 +69,6 @@ def _wire_longest(
             at += 1
 
 
-@njit
-def _sort_rows(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.int64]) -> None:
-    """Sort each row by target, in place."""
-    for row in range(len(indptr) - 1):
-        start, end = indptr[row], indptr[row + 1]
-        if end - start > 32:
-            order = np.argsort(indices[start:end])
-            indices[start:end] = indices[start:end][order]
-            weights[start:end] = weights[start:end][order]
-            continue
-        for i in range(start + 1, end):
-            index, weight = indices[i], weights[i]
-            j = i - 1
-            while j >= start and indices[j] > index:
-                indices[j + 1], weights[j + 1] = indices[j], weights[j]
-                j -= 1
-            indices[j + 1], weights[j + 1] = index, weight
-
-
 def _rows(
     trie: Trie, kept: Kept, order: int, node: NDArray[np.int32], nodes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
@@ -115,7 +97,7 @@ def _rows(
                 source, number, level.first, level.suffix, extensions.newest, extensions.count,
                 trie[m - 2].first, level.newest, target, indptr, indices, weights,
             )  # fmt: skip
-    _sort_rows(indptr, indices, weights)
+    sort_each(weights, indices, indptr)
     return indptr, indices, weights
 
 

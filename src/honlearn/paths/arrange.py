@@ -59,7 +59,7 @@ def scatter_both(
 
 @njit
 def sort_each(codes: NDArray[Any], orders: NDArray[Any], offsets: NDArray[np.int64]) -> None:
-    """Sort the rows of each sequence by order, in place and stably, where they are not ascending already."""
+    """Sort the codes of each sequence by their orders, in place and stably, unless they ascend already."""
     for s in range(len(offsets) - 1):
         start, stop = offsets[s], offsets[s + 1]
         ascending = True

@@ -6,9 +6,11 @@ edges carry their weight.
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 from honlearn.hon.formats.atomic import atomic_text
+from honlearn.hon.formats.rows import edge_rows
 from honlearn.hon.formats.xml import attribute, check_names
 from honlearn.hon.network import HigherOrderNetwork
 
@@ -21,7 +23,6 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 </attributes>
 <nodes>
 """
-_CHUNK = 1 << 16
 
 
 def write(network: HigherOrderNetwork, path: Path) -> None:
@@ -37,14 +38,12 @@ def write(network: HigherOrderNetwork, path: Path) -> None:
             for node, base, order in nodes
         )
         file.write("</nodes>\n<edges>\n")
-        for start in range(0, network.n_edges, _CHUNK):
-            part = slice(start, start + _CHUNK)
-            columns = (network.sources[part], network.indices[part], network.weights[part])
-            rows = zip(*(column.tolist() for column in columns), strict=True)
+        number = itertools.count()
+        for rows in edge_rows(network):
             file.write(
                 "".join(
-                    f'<edge id="{number}" source={ids[a]} target={ids[b]} weight="{weight!r}"/>\n'
-                    for number, (a, b, weight) in enumerate(rows, start)
+                    f'<edge id="{next(number)}" source={ids[a]} target={ids[b]} weight="{weight!r}"/>\n'
+                    for a, b, weight in rows
                 )
             )
         file.write("</edges>\n</graph>\n</gexf>\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from honlearn.hon.formats.atomic import atomic_text
+from honlearn.hon.formats.rows import edge_rows
 from honlearn.hon.formats.xml import attribute, check_names
 from honlearn.hon.network import HigherOrderNetwork
 
@@ -21,7 +22,6 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <key id="weight" for="edge" attr.name="weight" attr.type="{kind}"/>
 <graph edgedefault="directed">
 """
-_CHUNK = 1 << 16
 
 
 def write(network: HigherOrderNetwork, path: Path) -> None:
@@ -36,10 +36,7 @@ def write(network: HigherOrderNetwork, path: Path) -> None:
             f'<node id={node}><data key="base">{names[base]}</data><data key="order">{order}</data></node>\n'
             for node, base, order in nodes
         )
-        for start in range(0, network.n_edges, _CHUNK):
-            part = slice(start, start + _CHUNK)
-            columns = (network.sources[part], network.indices[part], network.weights[part])
-            rows = zip(*(column.tolist() for column in columns), strict=True)
+        for rows in edge_rows(network):
             file.write(
                 "".join(
                     f'<edge source={ids[a]} target={ids[b]}><data key="weight">{weight!r}</data></edge>\n'

@@ -19,6 +19,7 @@ import pyarrow.csv
 from honlearn.errors import FormatError, InputError
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.formats.atomic import atomic_text
+from honlearn.hon.formats.rows import edge_rows
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import SEPARATOR
 
@@ -27,7 +28,6 @@ COLUMNS = ["source", "target", "weight"]
 
 _UNSAFE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]")
 _ESCAPED = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff%]")
-_CHUNK = 1 << 16
 
 
 def write(network: HigherOrderNetwork, path: Path) -> None:
@@ -39,10 +39,7 @@ def write(network: HigherOrderNetwork, path: Path) -> None:
     with atomic_text(path) as file:
         if marked:
             file.write(MARK + "\n")
-        for start in range(0, network.n_edges, _CHUNK):
-            part = slice(start, start + _CHUNK)
-            columns = (network.sources[part], network.indices[part], network.weights[part])
-            rows = zip(*(column.tolist() for column in columns), strict=True)
+        for rows in edge_rows(network):
             file.write("".join([f"{labels[a]} {labels[b]} {weight!r}\n" for a, b, weight in rows]))
 
 

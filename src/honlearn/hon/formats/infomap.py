@@ -11,10 +11,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from honlearn.hon.formats.atomic import atomic_text
+from honlearn.hon.formats.rows import edge_rows
 from honlearn.hon.network import HigherOrderNetwork
 
 _BREAKS = str.maketrans({"\n": "%0A", "\r": "%0D"})
-_CHUNK = 1 << 16
 
 
 def write(network: HigherOrderNetwork, path: Path) -> None:
@@ -31,8 +31,5 @@ def write(network: HigherOrderNetwork, path: Path) -> None:
             for state, (base, label) in enumerate(states, 1)
         )
         file.write("*Links\n")
-        for start in range(0, network.n_edges, _CHUNK):
-            part = slice(start, start + _CHUNK)
-            columns = (network.sources[part], network.indices[part], network.weights[part])
-            rows = zip(*(column.tolist() for column in columns), strict=True)
+        for rows in edge_rows(network):
             file.write("".join([f"{a + 1} {b + 1} {weight!r}\n" for a, b, weight in rows]))
