@@ -19,13 +19,23 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @overload
-def njit(function: Function) -> Function: ...
+def njit(function: Function, **options: Any) -> Function: ...
 @overload
 def njit(**options: Any) -> Callable[[Function], Function]: ...
 def njit(function: Any = None, **options: Any) -> Any:
-    """Compile `function` on first call and keep the machine code beside the source for the next run."""
+    """Compile `function` on first call and keep the machine code beside the source for the next run.
+
+    Where neither that folder nor the user's own can be written to, each run compiles anew.
+    """
+    if function is None:
+        return lambda function: njit(function, **options)
     options = {"cache": True, "nogil": True, **options}
-    return numba.njit(**options) if function is None else numba.njit(**options)(function)
+    try:
+        return numba.njit(**options)(function)
+    except RuntimeError as error:
+        if "cannot cache function" not in str(error):
+            raise
+        return numba.njit(**{**options, "cache": False})(function)
 
 
 def _eight_bytes(context: Any, data: Any, start: Any) -> Any:

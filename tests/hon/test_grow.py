@@ -207,6 +207,12 @@ def test_entities_in_no_edge_are_in_no_network() -> None:
     assert list(hl.grow([["A", "B"], ["Z"]]).nodes) == ["A", "B"]
 
 
+def test_counts_that_would_overflow_are_refused() -> None:
+    paths = Paths.from_lists([["A", "B"], ["A", "B"]], [2**62, 2**62])
+    with pytest.raises(InputError, match=r"counts of the paths add up to more than 2\*\*62 steps"):
+        hl.grow(paths, 1)
+
+
 def test_weights_stay_exact_beyond_floats() -> None:
     paths = Paths.from_lists([["A", "B"], ["A", "B"]], [2**60, 1])
     assert edges_of(hl.grow(paths, 1)) == [("A", "B", 2**60 + 1)]

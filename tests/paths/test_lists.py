@@ -64,7 +64,7 @@ def test_chunk_size_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
         ([["A"], ["A", "b|c"]], "path 1, position 1: entity id 'b|c' contains '|'"),
         ([["A", "\ud800"]], "path 0, position 1: entity id .* is not UTF-8"),
         ([], "no path at all; the source is empty"),
-        ([[], []], "no path at all; 2 were shorter than min_length=1"),
+        ([[], []], "the list: no path at all; all were empty"),
     ],
 )
 def test_bad_paths(bad: list[object], message: str) -> None:

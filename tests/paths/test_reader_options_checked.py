@@ -50,6 +50,10 @@ def test_refused(given: dict[str, object], message: str) -> None:
         ("30min", Gap(nanoseconds=1800 * 10**9)),
         ("6 h", Gap(nanoseconds=6 * 3600 * 10**9)),
         ("2d", Gap(nanoseconds=2 * 86400 * 10**9)),
+        ("1D", Gap(nanoseconds=86400 * 10**9)),
+        ("2 Hours", Gap(nanoseconds=7200 * 10**9)),
+        ("250 ms", Gap(nanoseconds=250 * 10**6)),
+        ("1s", Gap(nanoseconds=10**9)),
         ("1.5s", Gap(nanoseconds=1_500_000_000)),
         (datetime.timedelta(minutes=1), Gap(nanoseconds=60 * 10**9)),
         (pd.Timedelta(7, "ns"), Gap(nanoseconds=7)),
@@ -61,7 +65,8 @@ def test_gaps(given: object, gap: Gap) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [-1, "-3h", "soon", "3 fortnights", float("nan"), True, datetime.timedelta(-1), "1e999"]
+    "given",
+    [-1, "-3h", "soon", "3 fortnights", float("nan"), True, datetime.timedelta(-1), "1e999", "1e300d"],
 )
 def test_gaps_refused(given: object) -> None:
     with pytest.raises(ParameterError, match=r"'max_gap' parameter.*'30min', '6h' or '2d'"):

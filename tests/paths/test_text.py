@@ -6,6 +6,7 @@ import gzip
 import os
 import re
 import threading
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -207,6 +208,18 @@ def test_a_file_that_the_system_refuses(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(InputError, match=r"secret\.txt: cannot be read: Permission denied; check its perm"):
         hl.read_paths(tmp_path / "secret.txt")
+
+
+@pytest.mark.parametrize("read", [hl.read_paths, hl.load_network])
+def test_a_folder_that_may_not_be_entered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[Path], object]
+) -> None:
+    def refuse(*arguments: object, **options: object) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_dir", refuse)
+    with pytest.raises(InputError, match=r"away\.txt: cannot be read: Permission denied"):
+        read(tmp_path / "away.txt")
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import check_integer, check_real
+from honlearn.errors import InputError, check_integer, check_real
 from honlearn.hon.chain import ChainCounter
 from honlearn.hon.count import WindowCounter, capacity, merge
 from honlearn.hon.edges import build_network
@@ -124,9 +124,13 @@ def _count(source: Paths | PathStream, order: int, n_workers: int) -> Trie:
 
 
 def _sized(source: Paths | PathStream) -> Iterator[tuple[PathChunk, int]]:
-    """Yield each chunk with a bound on the codes so far."""
-    bound = 0
+    """Yield each chunk with a bound on the codes so far; raise before a count could overflow."""
+    bound, steps = 0, 0.0
     for chunk in source.chunks():
+        if chunk.counts is not None:
+            steps += float(np.diff(chunk.offsets).astype(np.float64) @ chunk.counts)
+            if steps >= 2.0**62:
+                raise InputError("the counts of the paths add up to more than 2**62 steps; divide them all")
         bound = max(bound, int(chunk.codes.max(initial=-1)) + 1)
         yield chunk, bound
 

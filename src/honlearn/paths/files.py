@@ -39,6 +39,13 @@ def find_files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 def _matches(name: str) -> list[Path]:
     path = Path("/dev/stdin" if name == "-" else name).expanduser()
+    try:
+        return _existing(path)
+    except PermissionError as error:
+        raise unreadable(path, error) from error
+
+
+def _existing(path: Path) -> list[Path]:
     if path.exists() and not path.is_dir():
         return [path]
     if path.is_dir():
@@ -47,7 +54,7 @@ def _matches(name: str) -> list[Path]:
             f"{path} is a folder; name a file in it or a pattern such as {str(path / '*.csv')!r}; "
             f"it holds {listed(inside, 5) or 'nothing'}"
         )
-    if glob.has_magic(name):
+    if glob.has_magic(str(path)):
         found = sorted(Path(match) for match in glob.glob(str(path), recursive=True) if Path(match).is_file())
         if not found:
             raise MissingFileError(f"{path}: no file matches the pattern")
@@ -61,7 +68,8 @@ def _matches(name: str) -> list[Path]:
 def unreadable(file: Path, error: OSError) -> InputError:
     """Return the error of a file that the system refuses, or that breaks off while it is unpacked."""
     if error.errno is not None:
-        return InputError(f"{file}: cannot be read: {error.strerror}; check its permissions and its disk")
+        reason = os.strerror(error.errno)
+        return InputError(f"{file}: cannot be read: {reason}; check its permissions and its disk")
     first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
     return FormatError(
         f"{file}: cannot be read: {first}; the file is damaged, cut short or of another format"

@@ -33,6 +33,7 @@ _UNITS = {
     "d": 86400 * 10**9,
     "w": 7 * 86400 * 10**9,
 }
+_SPELT = {"second": "s", "minute": "min", "hour": "h", "day": "d", "week": "w"}
 
 
 @dataclass(frozen=True)
@@ -146,10 +147,11 @@ class ReaderOptions:
 
 def _read_gap(value: Any) -> Gap:
     if isinstance(value, str):
-        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-z]*)\s*", value)
-        if match and match[2] in _UNITS:
-            return _checked_gap(value, nanoseconds=round(float(match[1]) * _UNITS[match[2]]))
-        if match and not match[2]:
+        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([a-z]*)\s*", value.lower())
+        unit = "" if match is None else _SPELT.get(match[2].removesuffix("s"), match[2])
+        if match and unit in _UNITS and float(match[1]) < 1e15:
+            return _checked_gap(value, nanoseconds=round(float(match[1]) * _UNITS[unit]))
+        if match and not unit:
             return _checked_gap(value, number=float(match[1]))
     elif hasattr(value, "dtype") and getattr(value.dtype, "kind", "") == "m":
         return _checked_gap(value, nanoseconds=int(value.astype("timedelta64[ns]").astype("int64")))

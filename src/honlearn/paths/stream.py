@@ -72,10 +72,13 @@ class PathStream:
     def _nothing(self) -> str:
         if not self.dropped:
             return f"{self.name}: no path at all; the source is empty or all of it was skipped"
-        return (
-            f"{self.name}: no path at all; {self.dropped:,} were shorter than min_length="
-            f"{self.options.min_length}; lower it"
+        least = self.options.min_length
+        remedy = (
+            "all were empty"
+            if least == 1
+            else f"{self.dropped:,} were shorter than min_length={least}; lower it"
         )
+        return f"{self.name}: no path at all; {remedy}"
 
     @property
     def vocabulary(self) -> Vocabulary:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from honlearn.errors import InputError, MissingFileError, ParameterError, did_you_mean, listed
+from honlearn.errors import HonlearnError, InputError, MissingFileError, ParameterError, did_you_mean, listed
 from honlearn.hon.network import HigherOrderNetwork
 
 
@@ -72,6 +72,15 @@ def load_network(path: str | os.PathLike[str], *, mmap: bool = False) -> HigherO
     `mmap` leaves the arrays of a ``.hon`` file on disk until they are used.
     """
     source = Path(path)
+    try:
+        return _load(source, mmap)
+    except OSError as error:
+        if isinstance(error, HonlearnError):
+            raise
+        raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
+
+
+def _load(source: Path, mmap: bool) -> HigherOrderNetwork:
     if source.is_dir():
         raise InputError(f"{source}: is a folder; name a file")
     form = _format_of(source)
@@ -85,10 +94,7 @@ def load_network(path: str | os.PathLike[str], *, mmap: bool = False) -> HigherO
         raise ParameterError(
             f"{source}: only .hon files can be memory-mapped; convert it first or leave mmap off"
         )
-    try:
-        network = form.load().read(source, mmap=True) if mmap else form.load().read(source)
-    except OSError as error:
-        raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
+    network = form.load().read(source, mmap=True) if mmap else form.load().read(source)
     assert isinstance(network, HigherOrderNetwork)
     return network
 
