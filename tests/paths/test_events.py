@@ -261,3 +261,13 @@ def test_narrow_columns_widen_where_they_must(
         expected.setdefault(int(trip[row]), []).append(str(names[row]))
     assert list(paths) == [tuple(path) for path in expected.values()]
     assert paths.codes.dtype == np.int32
+
+
+@pytest.mark.parametrize("place", [0, 1, 40, 99])
+def test_a_row_far_longer_than_a_block(tmp_path: Path, place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "_BLOCK", 256)
+    notes = ["y" * 30_000 if row == place else "short" for row in range(100)]
+    rows = [f"{row // 5},{row},p{row % 7},{note}\n" for row, note in enumerate(notes)]
+    (tmp_path / "t.csv").write_text("trip,leg,port,note\n" + "".join(rows))
+    paths = hl.read_paths(tmp_path / "t.csv", **EVENTS)
+    assert list(paths) == [tuple(f"p{row % 7}" for row in range(i, i + 5)) for i in range(0, 100, 5)]

@@ -20,6 +20,7 @@ from honlearn.paths.parts import FilePart
 from honlearn.progress import Advance
 
 _BLOCK = 1 << 20
+_LARGEST = 1 << 30
 
 
 class ConversionError(InputError):
@@ -53,11 +54,13 @@ class DelimitedPart(FilePart):
 
     def _opening(self) -> Any:
         """Return the schema that Arrow infers from the file's first block."""
-        try:
-            with self._stream() as stream:
-                return self._open(stream, csv.ConvertOptions()).schema
-        except (pa.ArrowException, OSError) as error:
-            raise self._worded(error) from error
+        block = _BLOCK
+        while True:
+            try:
+                with self._stream() as stream:
+                    return self._open(stream, csv.ConvertOptions(), block).schema
+            except (pa.ArrowException, OSError) as error:
+                block = self._larger(block, error)
 
     def number_types(self, column: str) -> list[Any]:
         """Return the types to try for the column, the tightest first; later rows may need a wider one."""
@@ -84,27 +87,40 @@ class DelimitedPart(FilePart):
             check_utf8=False,
             strings_can_be_null=False,
         )
-        try:
-            with self._stream() as stream:
-                done = 0
-                for batch in self._open(stream, options):
-                    yield batch
-                    here = self._raw.tell()
-                    advance(here - done)
-                    done = here
-        except (pa.ArrowException, OSError) as error:
+        block, done, given = _BLOCK, 0, 0
+        while True:
+            try:
+                seen = 0
+                with self._stream() as stream:
+                    for batch in self._open(stream, options, block):
+                        new = batch.slice(min(given - seen, batch.num_rows))
+                        seen += batch.num_rows
+                        if new.num_rows:
+                            yield new
+                        given = max(given, seen)
+                        here = max(self._raw.tell(), done)
+                        advance(here - done)
+                        done = here
+                return
+            except (pa.ArrowException, OSError) as error:
+                block = self._larger(block, error)
+
+    def _larger(self, block: int, error: Exception) -> int:
+        """Return the size of blocks to read again with where a row did not fit one; raise all else."""
+        if "straddling object" not in str(error) or block >= _LARGEST:
             raise self._worded(error) from error
+        return min(16 * block, _LARGEST)
 
     def _stream(self) -> Any:
         compression = compression_of(self.file)
         self._raw = pa.OSFile(self.name)
         return pa.CompressedInputStream(self._raw, compression) if compression else self._raw
 
-    def _open(self, stream: Any, options: csv.ConvertOptions) -> csv.CSVStreamingReader:
+    def _open(self, stream: Any, options: csv.ConvertOptions, block: int) -> csv.CSVStreamingReader:
         # One thread: Arrow then numbers the rows in its complaints, and total work is no more.
         return csv.open_csv(
             stream,
-            csv.ReadOptions(use_threads=False, block_size=_BLOCK),
+            csv.ReadOptions(use_threads=False, block_size=block),
             csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
             options,
         )
