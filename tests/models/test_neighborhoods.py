@@ -54,6 +54,12 @@ def test_sums_of_equal_weights_are_plain_sums() -> None:
     assert hop.into.weights[0, row].tolist() == [1, 1, 1]
 
 
+def test_a_power_flattens_the_shares() -> None:
+    hon = from_edges(["a", "b"], ["d", "d"], [16, 1])
+    into = [ExactNeighborhood(hon, 1, power=p)._into.weights[0].tolist() for p in (1.0, 0.5, 0.0)]
+    assert np.allclose(into, [[16 / 17, 1 / 17], [0.8, 0.2], [0.5, 0.5]])
+
+
 def test_rows_of_means_add_up_to_one_or_nothing() -> None:
     hon = small_network(2)
     near = ExactNeighborhood(hon, 2)

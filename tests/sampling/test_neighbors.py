@@ -44,6 +44,16 @@ def test_frequencies_follow_edge_weights(hon: HigherOrderNetwork, name: str, dir
         assert chisquare(seen, weights / weights.sum() * seen.sum()).pvalue > 1e-3
 
 
+@pytest.mark.parametrize("power", [0.0, 0.5])
+def test_a_power_flattens_the_weights(hon: HigherOrderNetwork, power: float) -> None:
+    nodes = np.full((1, 5000), hon.index("b"), np.int32)
+    drawn = NeighborSampler(hon, power).sample(nodes, 1, "out", keys(1))
+    heavy, light = 100**power, 3**power
+    seen = int((drawn == hon.index("c")).sum())
+    expected = np.array([heavy, light]) / (heavy + light) * 5000
+    assert chisquare([seen, 5000 - seen], expected).pvalue > 1e-3
+
+
 def test_samples_are_independent_of_each_other(hon: HigherOrderNetwork) -> None:
     # Pairs of consecutive draws from a: nine cells with the product of the chances.
     nodes = np.full((1, 20000), hon.index("a"), np.int32)

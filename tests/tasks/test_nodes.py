@@ -262,6 +262,8 @@ def test_wrong_labels_are_named(labels: Any, message: str) -> None:
         ({"widths": (2,)}, "'widths' parameter .* at least 3"),
         ({"fan_outs": (3,)}, "'fan_outs' parameter .* one number for each of the 2 layers"),
         ({"fan_outs": (3, 0)}, "'fan_outs' parameter .* at least 1"),
+        ({"edge_power": -1}, "'edge_power' parameter .* at least 0"),
+        ({"refit": -1}, "'refit' parameter .* at least 0"),
         ({"learning_rate": 0}, "'learning_rate' parameter .* greater than 0"),
         ({"input_dropout": 1.0}, "'input_dropout' parameter .* at most 0.99"),
         ({"n_draws": "some"}, "'n_draws' parameter .* or 'all'"),

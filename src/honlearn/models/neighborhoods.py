@@ -60,12 +60,14 @@ def _mark_neighbors(indptr: Any, indices: Any, nodes: Any, mark: Any) -> Any:
 
 
 class ExactNeighborhood:
-    """Every neighbour, weighted by its share of the node's weight (mean) or by share × degree (sum)."""
+    """Every neighbour, weighted by its share of weight ** power (mean) or by share × degree (sum)."""
 
-    def __init__(self, network: HigherOrderNetwork, n_layers: int, sums: bool = False) -> None:
+    def __init__(
+        self, network: HigherOrderNetwork, n_layers: int, sums: bool = False, power: float = 1.0
+    ) -> None:
         self.n_nodes, self.n_layers = network.n_nodes, n_layers
-        self._into = _scaled(network.in_indptr, network.in_indices, network.in_weights, sums)
-        self._out_of = _scaled(network.indptr, network.indices, network.weights, sums)
+        self._into = _scaled(network.in_indptr, network.in_indices, network.in_weights**power, sums)
+        self._out_of = _scaled(network.indptr, network.indices, network.weights**power, sums)
         self._everyone = np.arange(network.n_nodes, dtype=np.int32)[None]
         self._own = _single(network.n_nodes, self._everyone)
         self._first = Hop(
@@ -113,9 +115,11 @@ class SampledNeighborhood:
     a zero vector instead, which is relu(bias) after the first layer.)
     """
 
-    def __init__(self, network: HigherOrderNetwork, fan_outs: Sequence[int], sums: bool = False) -> None:
+    def __init__(
+        self, network: HigherOrderNetwork, fan_outs: Sequence[int], sums: bool = False, power: float = 1.0
+    ) -> None:
         self.fan_outs, self.sums = tuple(fan_outs), sums
-        self.sampler = NeighborSampler(network)
+        self.sampler = NeighborSampler(network, power)
         self._base = np.append(network.base, np.int32(-1))
         degrees = [np.append(np.diff(p), 0) for p in (network.in_indptr, network.indptr)]
         self._degrees = [degree.astype(np.float32) for degree in degrees]

@@ -85,7 +85,7 @@ def _sample(indptr: Any, indices: Any, accept: Any, alias: Any, nodes: Any, keys
 
 
 class NeighborSampler:
-    """Samples in- and out-neighbours with replacement, with probability proportional to edge weight.
+    """Samples in- and out-neighbours with replacement, with probability proportional to weight ** power.
 
     >>> from honlearn.hon.edgelist import from_edges
     >>> sampler = NeighborSampler(from_edges(["A", "B"], ["B", "C"], [1, 5]))
@@ -94,7 +94,7 @@ class NeighborSampler:
     [[[1, 1], [2, 2], [-1, -1]]]
     """
 
-    def __init__(self, network: HigherOrderNetwork) -> None:
+    def __init__(self, network: HigherOrderNetwork, power: float = 1.0) -> None:
         self.network = network
         sides = {
             "out": (network.indptr, network.indices, network.weights),
@@ -103,7 +103,7 @@ class NeighborSampler:
         self._tables = {}
         for side, (indptr, indices, weights) in sides.items():
             accept, alias = np.empty(len(indices), np.uint32), np.empty(len(indices), np.int32)
-            _alias_tables(indptr, weights.astype(np.float64), accept, alias)
+            _alias_tables(indptr, weights.astype(np.float64) ** power, accept, alias)
             self._tables[side] = (indptr, indices, accept, alias)
 
     def sample(

@@ -43,7 +43,9 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Learners: `aggregator` is ``"mean"``, ``"max"`` or ``"gin"``; `widths` has one number for each layer;
     `fan_outs` None reads whole neighbourhoods, a sequence samples that many in- and out-neighbours at each
-    depth; `normalize` scales representations to length 1 before the classes, as the published program does.
+    depth. A neighbour counts by its edge's weight to `edge_power`: the paper's 1 lets a few heavy edges drown
+    the rest, 0 forgets the weights, and 0.5 did better than 1 on every data set that we validated on.
+    `normalize` scales representations to length 1 before the classes, as the published program does.
     `features` are optional numbers for each entity ([V, F], dense or sparse, rows as in
     ``network.vocabulary``, or a DataFrame indexed by name), beside `identity` features or alone.
 
@@ -80,6 +82,7 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         aggregator: str = "mean",
         widths: int | Sequence[int] = (128, 128),
         fan_outs: Sequence[int] | None = None,
+        edge_power: float = 0.5,
         normalize: bool = True,
         features: Any = None,
         identity: bool = True,
@@ -109,6 +112,7 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.aggregator = aggregator
         self.widths = widths
         self.fan_outs = fan_outs
+        self.edge_power = edge_power
         self.normalize = normalize
         self.features = features
         self.identity = identity
@@ -162,7 +166,7 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Train the ensemble, or some of its learners; return the best state and the trainer."""
         learners = range(shape.n_learners) if learners is None else learners
         features = check.user_features(self.features, self.network)
-        near = check.neighborhood(self.network, shape, self.fan_outs)
+        near = check.neighborhood(self.network, shape, self.get_params(deep=False))
         run, sampler = Runtime(self.device, self.n_threads), RelativeSampler(self.network)
         problem = Problem(near, sampler, examples, self.seed_, learners)
         schedule = None
@@ -268,7 +272,7 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _inference(self, X: Any, what: str) -> tuple[NDArray[np.int32], Inference]:
         check_is_fitted(self, "ensemble_")
         nodes = check.node_codes(self.network, X, what)
-        near = check.neighborhood(self.network, self.architecture_, self.fan_outs)
+        near = check.neighborhood(self.network, self.architecture_, self.get_params(deep=False))
         run, sampler = Runtime(self.device, self.n_threads), RelativeSampler(self.network)
         count = check.draws(self.n_draws)
         return nodes, Inference(self.ensemble_, near, sampler, self.seed_, run, count)

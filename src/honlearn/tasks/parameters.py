@@ -6,7 +6,7 @@ neighbourhood. Nothing is checked before `fit`, as scikit-learn's contract asks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -109,13 +109,12 @@ def draws(value: Any) -> int:
     return check_integer(_OWNER, "n_draws", value, 1)
 
 
-def neighborhood(
-    hon: HigherOrderNetwork, shape: Architecture, fan_outs: Sequence[int] | None
-) -> Neighborhood:
+def neighborhood(hon: HigherOrderNetwork, shape: Architecture, parameters: Mapping[str, Any]) -> Neighborhood:
     """Return exact neighbourhoods, or sampled ones where fan-outs are given, one for each layer."""
-    sums = shape.aggregator == "gin"
+    sums, fan_outs = shape.aggregator == "gin", parameters["fan_outs"]
+    power = check_real(_OWNER, "edge_power", parameters["edge_power"], 0, 10)
     if fan_outs is None:
-        return ExactNeighborhood(hon, len(shape.widths), sums)
+        return ExactNeighborhood(hon, len(shape.widths), sums, power)
     fan_outs = tuple(fan_outs)
     if len(fan_outs) != len(shape.widths):
         raise ParameterError(
@@ -123,7 +122,7 @@ def neighborhood(
             f"{len(shape.widths)} layers in widths. Got {fan_outs!r} instead."
         )
     checked = [check_integer(_OWNER, "fan_outs", n, 1) for n in fan_outs]
-    return SampledNeighborhood(hon, checked, sums)
+    return SampledNeighborhood(hon, checked, sums, power)
 
 
 def node_codes(hon: HigherOrderNetwork, nodes: Any, what: str) -> NDArray[np.int32]:
