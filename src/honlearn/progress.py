@@ -56,5 +56,3 @@ def progress(
             bar.update(task, advance=step, note=note)
 
         yield advance
-
-
