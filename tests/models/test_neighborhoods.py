@@ -42,6 +42,7 @@ def test_a_fan_out_is_the_papers_tree() -> None:
     # A root reads 64 + 64 neighbours, each of these 1 + 1: 1 + 128 + 256 = 385 nodes a root.
     assert second.rows.shape[1] == 2
     assert first.rows.shape[1] == 2 * (1 + 128)
+    assert SampledNeighborhood(hon, (64, 1)).rows_a_root == 1 + 128
     assert first.into.indices.shape[1] + first.out_of.indices.shape[1] == 2 * (128 + 256)
     assert np.allclose(second.into.weights, 1 / 64)
 

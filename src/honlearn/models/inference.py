@@ -21,6 +21,11 @@ from honlearn.seeds import derive_seed
 _CHUNK = 1 << 24
 
 
+def chunk_size(near: Neighborhood, learners: int, width: int) -> int:
+    """Return how many roots to compute at once so that no layer's output grows too large."""
+    return max(1, _CHUNK // (learners * width * near.rows_a_root))
+
+
 class Inference:
     """Predicts with a trained ensemble; `n_draws` draws of relatives for each member, 0 for all of them.
 
@@ -100,7 +105,7 @@ class Inference:
         relatives = self._needed(nodes, n_draws)
         learners = 1 if self.shape.variant == "batch" else self.shape.n_learners
         streams = [derive_seed(self.seed, "inference", learner) for learner in range(learners)]
-        size = max(1, _CHUNK // (learners * max(self.shape.widths)))
+        size = chunk_size(self.near, learners, max(self.shape.widths))
         parts = []
         for number, start in enumerate(range(0, len(relatives), size)):
             roots = np.repeat(relatives[None, start : start + size], learners, 0)

@@ -46,7 +46,9 @@ class Hop(NamedTuple):
 
 
 class Neighborhood(Protocol):
-    """Gives the hops of a batch."""
+    """Gives the hops of a batch; `rows_a_root` rows of the first layer belong to each root alone."""
+
+    rows_a_root: int
 
     def hops(self, roots: NDArray[np.int32], streams: NDArray[np.uint64], step: int) -> list[Hop]:
         """Return one hop a layer for roots int32 [L, B]; streams and step decide what is sampled."""
@@ -66,6 +68,7 @@ class ExactNeighborhood:
         self, network: HigherOrderNetwork, n_layers: int, sums: bool = False, power: float = 1.0
     ) -> None:
         self.n_nodes, self.n_layers = network.n_nodes, n_layers
+        self.rows_a_root = 1
         self._into = _scaled(network.in_indptr, network.in_indices, network.in_weights**power, sums)
         self._out_of = _scaled(network.indptr, network.indices, network.weights**power, sums)
         self._everyone = np.arange(network.n_nodes, dtype=np.int32)[None]
@@ -119,6 +122,8 @@ class SampledNeighborhood:
         self, network: HigherOrderNetwork, fan_outs: Sequence[int], sums: bool = False, power: float = 1.0
     ) -> None:
         self.fan_outs, self.sums = tuple(fan_outs), sums
+        levels = np.cumprod([1, *(2 * n for n in self.fan_outs[:-1])])
+        self.rows_a_root = int(levels.sum())
         self.sampler = NeighborSampler(network, power)
         self._base = np.append(network.base, np.int32(-1))
         degrees = [np.append(np.diff(p), 0) for p in (network.in_indptr, network.indptr)]

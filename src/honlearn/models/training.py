@@ -22,6 +22,7 @@ from torch.nn import functional as F
 from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
 from honlearn.models.ensemble import Ensemble
 from honlearn.models.examples import Examples, shuffled_batches, splits
+from honlearn.models.inference import chunk_size
 from honlearn.models.layers import Pass
 from honlearn.models.neighborhoods import Neighborhood
 from honlearn.models.optimizer import Adam
@@ -224,9 +225,14 @@ class Trainer:
     def _validate(self) -> tuple[list[float], list[float]]:
         """Return loss and share of right answers of each group on its validation part."""
         self.ensemble.eval()
-        this = Pass(self.run, self._streams, self.at.epoch)
         occasion: tuple[Label, ...] = ("validation",) if self.shape.variant == "batch" else ()
-        logits = self.ensemble(self._roots(self._held, *occasion), self.problem.near, this)
+        roots, near = self._roots(self._held, *occasion), self.problem.near
+        size, parts = chunk_size(near, len(roots), max(self.shape.widths)), []
+        for start in range(0, roots.shape[1], size):
+            # Steps of their own, so that parts do not share the neighbours they sample.
+            this = Pass(self.run, self._streams, (self.at.epoch << 20) + start)
+            parts.append(self.ensemble(roots[:, start : start + size], near, this))
+        logits = torch.cat(parts, 1)
         right = logits.argmax(2).cpu().numpy() == self.problem.examples.labels[self._held]
         return self._losses(logits, self._held).tolist(), right.mean(1).tolist()
 
