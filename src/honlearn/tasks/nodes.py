@@ -64,8 +64,8 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     decides every random choice; `verbose` None shows progress on a terminal.
 
     >>> from honlearn.hon.edgelist import from_edges
-    >>> ring = [(f"{s}{i}", f"{s}{(i + 1) % 6}") for s in "ab" for i in range(6)]
-    >>> hon = from_edges(*zip(*ring), [1] * 12)
+    >>> near = [(f"{s}{i}", f"{s}{j}") for s in "ab" for i in range(6) for j in range(6) if i != j]
+    >>> hon = from_edges(*zip(*near))
     >>> names = list(hon.vocabulary)
     >>> clf = DGEClassifier(hon, n_learners=4, widths=(9, 9), random_state=0)
     >>> clf = clf.fit(names[1:-1], [name[0] for name in names[1:-1]])

@@ -1,0 +1,62 @@
+"""A fit that was killed, in the search or when training anew, goes on to the bytes of one that was not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from task_cases import FAST, communities
+
+from honlearn import DGEClassifier
+from honlearn.errors import FormatError
+from honlearn.models.training import Trainer
+
+
+class Killed(Exception):
+    pass
+
+
+def dying(monkeypatch: pytest.MonkeyPatch, batches: int) -> None:
+    """Let the next training die after some batches, each of them with a checkpoint."""
+    left = iter(range(batches - 1, -1, -1))
+    save = Trainer._maybe_save
+
+    def save_or_die(self: Trainer) -> None:
+        save(self)
+        if next(left) == 0:
+            raise Killed("killed on purpose")
+
+    monkeypatch.setattr(Trainer, "_maybe_save", save_or_die)
+
+
+@pytest.mark.parametrize("variant", ["bag", "pool"])
+def test_killed_twice_and_none_the_worse(
+    variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hon, nodes, y = communities()
+    path = tmp_path / "fit.ckpt"
+    options = {**FAST, "variant": variant, "max_epochs": 4, "patience": 4}
+    straight = DGEClassifier(hon, **options).fit(nodes, y)
+    # Seven batches an epoch: the first death is in the search, the second in the training anew.
+    for batches in (10, 25):
+        model = DGEClassifier(hon, **options, checkpoint=path, checkpoint_seconds=0.0)
+        with monkeypatch.context() as patch:
+            dying(patch, batches)
+            with pytest.raises(Killed, match="on purpose"):
+                model.fit(nodes, y)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["fit.ckpt", "fit.ckpt.refit"]
+    resumed = DGEClassifier(hon, **options, checkpoint=path).fit(nodes, y)
+    assert resumed.predict_proba(nodes).tobytes() == straight.predict_proba(nodes).tobytes()
+    assert resumed.history_.equals(straight.history_)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_checkpoint_of_other_labels_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hon, nodes, y = communities()
+    options = {**FAST, "checkpoint": tmp_path / "fit.ckpt", "checkpoint_seconds": 0.0}
+    with monkeypatch.context() as patch:
+        dying(patch, 3)
+        with pytest.raises(Killed, match="on purpose"):
+            DGEClassifier(hon, **options).fit(nodes, y)
+    with pytest.raises(FormatError, match="belongs to a fit with other data, parameters or seed"):
+        DGEClassifier(hon, **options).fit(nodes[::-1], y)
