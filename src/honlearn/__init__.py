@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from honlearn.paths import read_paths as read_paths
     from honlearn.paths import stream_paths as stream_paths
     from honlearn.tasks import DGEClassifier as DGEClassifier
+    from honlearn.tasks import DGELinkPredictor as DGELinkPredictor
     from honlearn.tasks import load_model as load_model
+    from honlearn.tasks import split_links as split_links
 
 _HOME = {
     "HonlearnError": "honlearn.errors",
@@ -36,7 +38,9 @@ _HOME = {
     "grow": "honlearn.hon",
     "load_network": "honlearn.hon",
     "DGEClassifier": "honlearn.tasks",
+    "DGELinkPredictor": "honlearn.tasks",
     "load_model": "honlearn.tasks",
+    "split_links": "honlearn.tasks",
 }
 
 __all__ = ["__version__", "datasets", *sorted(_HOME)]

@@ -86,7 +86,7 @@ def test_errors_are_one_line(honlearn: Run, files: Files, tmp_path: Path) -> Non
     foreign.write_text("node,label\nx,a\ny,b\n")
     cases = {
         ("--model", "dge-bog"): "no model 'dge-bog'; there are dge-concat",
-        ("--task", "links"): "must be one of 'nodes'. Got 'links' instead",
+        ("--task", "edges"): "must be one of 'nodes', 'links'. Got 'edges' instead",
         ("--set", "n_lerners=3"): "did you mean 'n_learners'?",
         ("--set", "n_learners=0"): "must be a whole number, at least 1. Got 0",
         ("--label-column", "colour"): "no column 'colour'",

@@ -35,7 +35,7 @@ def test_names_are_unique_and_described() -> None:
     names = model_names("nodes")
     assert len(names) == len(set(names)) >= 9
     assert all(find_model(name).description for name in names)
-    with pytest.raises(ParameterError, match="there is a model 'dge-bag' already"):
+    with pytest.raises(ParameterError, match="there is a model 'dge-bag' for nodes already"):
         register(Entry("dge-bag", ("nodes",), "again", "honlearn.tasks:DGEClassifier"))
 
 

@@ -7,7 +7,7 @@ and a table of means ± deviations. A run that was killed goes on where it stopp
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,21 +16,31 @@ import typer
 from honlearn.cli import settings as words
 
 if TYPE_CHECKING:
-    from honlearn.experiments.evaluate import Job, NodeData
+    from honlearn.experiments.evaluate import NodeData
     from honlearn.experiments.folds import Folds
+
+
+COLUMNS = {
+    "micro F1": ("micro_f1", 3),
+    "macro F1": ("macro_f1", 3),
+    "log loss": ("log_loss", 3),
+    "single F1": ("single_micro_f1", 3),
+    "gain": ("gain", 3),
+    "fit s": ("fit_seconds", 1),
+    "CPU s": ("fit_cpu_seconds", 1),
+}
+SHOWN = {"micro_f1": "micro F1", "log_loss": "log loss"}
 
 
 def evaluate(
     network: Annotated[
         Path, typer.Argument(metavar="NET", help="Network: .hon, .txt (GrowHON's edge list) or .parquet.")
     ],
-    labels: Annotated[
-        Path, typer.Argument(metavar="LABELS", help="CSV: first column the node, column 'label' its class.")
-    ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run.")],
     model: Annotated[
         list[str], typer.Option("--model", metavar="NAME", help=f"{words.NAMES}; -shared is *. Repeatable.")
     ],
+    labels: words.Labels = None,
     task: words.Task = "nodes",
     folds: Annotated[
         str | None,
@@ -52,12 +62,39 @@ def evaluate(
     seed: words.Seed = 0,
     set_: words.Settings = None,
     label_column: words.LabelColumn = None,
+    repetitions: Annotated[
+        int, typer.Option(min=1, help="Links: how often other pairs are held out and tested.")
+    ] = 5,
+    test_share: Annotated[float, typer.Option(help="Links: share of the linked pairs that is tested.")] = 0.1,
+    undirected: Annotated[
+        bool, typer.Option("--undirected", help="Links: a pair is linked if either direction is.")
+    ] = False,
+    keep_isolated: Annotated[
+        bool,
+        typer.Option(
+            "--keep-isolated",
+            help="Links: also test pairs that are the last link of an entity, as the paper.",
+        ),
+    ] = False,
+    rebuild: Annotated[
+        Path | None,
+        typer.Option(metavar="PATHS", help="Links: grow the network anew without the tested steps."),
+    ] = None,
     predictions: Annotated[
         bool, typer.Option("--predictions", help="Keep the predictions on every test node, as Parquet.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Train and test models on folds of the labelled nodes, and compare them."""
+    """Train and test models on folds of the labelled nodes, or on links held out, and compare them."""
+    if task == "links":
+        from honlearn.cli.links import evaluate_on_links
+
+        for option, given in (("LABELS", labels), ("--folds", folds), ("--folds-file", folds_file)):
+            if given is not None:
+                raise typer.BadParameter(f"{option} is for --task nodes; links are held out by --test-share")
+        protocol = (test_share, repetitions, not undirected, "keep" if keep_isolated else "exclude")
+        evaluate_on_links(network, output, model, set_, seed, input, protocol, rebuild, as_json)
+        return
     from honlearn.experiments import evaluate as engine
     from honlearn.experiments.registry import find_model
     from honlearn.experiments.summary import summarise, write_summary
@@ -68,14 +105,14 @@ def evaluate(
     words.check_owners(set_, entries)
     contenders = [engine.Contender(entry, words.parse_settings(set_, entry)) for entry in entries]
     split = chosen_folds(folds, folds_file)
-    nodes, classes = read_labels(labels, label_column)
+    nodes, classes = read_labels(words.needed_labels(labels), label_column)
     data = engine.NodeData.of(load_network(network), nodes, classes, input)
     jobs = engine.plan(data, contenders, split, range(seed, seed + seeds))
     notes = _notes(data, split, input)
     for note in notes:
         typer.echo(note, err=True)
-    _tell_of_others(output, jobs)
-    report, records = _Reporter(len(jobs)), []
+    tell_of_others(output, jobs)
+    report, records = Reporter(len(jobs)), []
     for job, record, ran in engine.evaluate(data, jobs, output, keep_predictions=predictions):
         report(job, record, ran)
         records.append(record)
@@ -87,7 +124,10 @@ def evaluate(
 
         typer.echo(json.dumps({"run": str(output), **about, "rows": rows}, indent=2, ensure_ascii=False))
     else:
-        _print(rows, output)
+        print_rows(rows, output, COLUMNS)
+        if len(rows) > 1:
+            typer.echo(f"p: is the micro F1 that of {_named(rows[0])}? corrected resampled t-test")
+        typer.echo(f"{output}: records.jsonl, summary.csv, summary.json")
 
 
 def chosen_folds(text: str | None, file: Path | None) -> Folds:
@@ -130,7 +170,7 @@ def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:
     return notes
 
 
-def _tell_of_others(output: Path, jobs: list[Job]) -> None:
+def tell_of_others(output: Path, jobs: Sequence[Any]) -> None:
     """Say that a run holds records of other commands, so that nobody wonders why it starts anew."""
     from honlearn.experiments.records import Records
 
@@ -144,14 +184,16 @@ def _tell_of_others(output: Path, jobs: list[Job]) -> None:
         )
 
 
-class _Reporter:
+class Reporter:
     """Says on standard error, line by line, what is done and how long the rest may take."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, part: str = "fold", shown: Mapping[str, str] = SHOWN) -> None:
         self.total, self.done, self.ran, self.found = total, 0, 0, 0
+        self.part, self.shown = part, shown
         self.started = time.perf_counter()
 
-    def __call__(self, job: Job, record: Mapping[str, Any], ran: bool) -> None:
+    def __call__(self, job: Any, record: Mapping[str, Any], ran: bool) -> None:
+        """Say that a job is done: found from before, or run now."""
         self.done += 1
         if not ran:
             self.found += 1
@@ -159,12 +201,13 @@ class _Reporter:
         if self.found and not self.ran:
             typer.echo(f"{self.found} of {self.total} were done before", err=True)
         self.ran += 1
-        asked, scores, times = job.configuration, record["scores"], record["times"]
+        asked, times = job.configuration, record["times"]
+        scores = ", ".join(f"{name} {record['scores'][key]:.3f}" for key, name in self.shown.items())
         left = (time.perf_counter() - self.started) / self.ran * (self.total - self.done)
         typer.echo(
             f"{self.done}/{self.total} {asked['model']} {asked['input']} seed {asked['seed']} "
-            f"fold {asked['fold']}: micro F1 {scores['micro_f1']:.3f}, log loss {scores['log_loss']:.3f}, "
-            f"{times['fit_seconds']:.1f} s" + (f", about {_duration(left)} left" if left else ""),
+            f"{self.part} {asked['fold']}: {scores}, {times['fit_seconds']:.1f} s"
+            + (f", about {_duration(left)} left" if left else ""),
             err=True,
         )
 
@@ -180,20 +223,12 @@ def _duration(seconds: float) -> str:
     )
 
 
-def _print(rows: list[dict[str, Any]], output: Path) -> None:
+def print_rows(rows: list[dict[str, Any]], output: Path, columns: Mapping[str, tuple[str, int]]) -> None:
+    """Print one line for each row: mean ± deviation of the columns, header → (key, digits)."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    columns = {
-        "micro F1": ("micro_f1", 3),
-        "macro F1": ("macro_f1", 3),
-        "log loss": ("log_loss", 3),
-        "single F1": ("single_micro_f1", 3),
-        "gain": ("gain", 3),
-        "fit s": ("fit_seconds", 1),
-        "CPU s": ("fit_cpu_seconds", 1),
-    }
     console = Console(highlight=False)
     # Mean over deviation where the terminal is narrow: numbers must never be cut off.
     gap = " " if console.width >= 120 else "\n"
@@ -210,10 +245,10 @@ def _print(rows: list[dict[str, Any]], output: Path) -> None:
     console.print(table)
     fits = rows[0]["records"]
     typer.echo(f"mean ± standard deviation over {fits} fits a row; single: the mean learner")
-    if len(rows) > 1:
-        first = f"{rows[0]['model']} {rows[0]['input']}"
-        typer.echo(f"p: is the micro F1 that of {first}? corrected resampled t-test")
-    typer.echo(f"{output}: records.jsonl, summary.csv, summary.json")
+
+
+def _named(row: Mapping[str, Any]) -> str:
+    return f"{row['model']} {row['input']}"
 
 
 def _cell(mean: float | None, deviation: float | None, digits: int, gap: str) -> str:

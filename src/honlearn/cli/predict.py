@@ -1,7 +1,8 @@
-"""``honlearn predict MODEL``: classes, probabilities and doubts of nodes, from a saved model.
+"""``honlearn predict MODEL``: classes, probabilities and doubts of nodes or links, from a saved model.
 
 In: a folder that ``train`` wrote. Out: a table with node, label, one probability a class, confidence,
-entropy and disagreement, as CSV on standard output or in a file, written whole or not at all.
+entropy and disagreement (of links: the pair, its probability and the disagreement), as CSV on standard
+output or in a file, written whole or not at all.
 """
 
 from __future__ import annotations
@@ -34,19 +35,40 @@ def predict(
             "Default: all entities of the network. Repeatable.",
         ),
     ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="Of a model of links: pairs to score, in the first two columns below a header.",
+        ),
+    ] = None,
+    node: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a model of links: recommend new neighbours of it.")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many neighbours --node recommends.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV or text.")] = False,
 ) -> None:
-    """Write what a saved model thinks of each node, and how sure it is."""
+    """Write what a saved model thinks of each node or pair, and how sure it is."""
+    from honlearn.errors import ParameterError
     from honlearn.experiments.predictions import Predictions
     from honlearn.tasks import load_model
 
     if output is not None:
         _check_output(output)
     fitted = load_model(model)
+    if hasattr(fitted, "recommend"):
+        from honlearn.cli.links import predicted_links
+
+        if nodes:
+            raise ParameterError("--nodes is for models of nodes; this one is of links: --pairs or --node")
+        emit(predicted_links(fitted, pairs, node, top), output, as_json)
+        return
+    if pairs is not None or node is not None:
+        raise ParameterError(f"{model}: a model of nodes; --pairs and --node are for models of links")
     wanted = chosen_nodes(nodes, fitted.network.vocabulary)
     table = Predictions.of(fitted, wanted).table()
     if output is None:
-        typer.echo(_json(table) if as_json else _csv(table), nl=as_json)
+        emit(table, output, as_json)
         return
     _write(table, output)
     facts = {
@@ -65,6 +87,20 @@ def predict(
             f"{output}: {len(table):,} nodes, {facts['classes']} classes, mean confidence "
             f"{facts['mean_confidence']}, mean disagreement {facts['mean_disagreement']}"
         )
+
+
+def emit(table: pandas.DataFrame, output: Path | None, as_json: bool) -> None:
+    """Print a table, or write it to a file and say so."""
+    if output is None:
+        typer.echo(_json(table) if as_json else _csv(table), nl=as_json)
+        return
+    _write(table, output)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps({"predictions": str(output), "rows": len(table)}))
+    else:
+        typer.echo(f"{output}: {len(table):,} rows")
 
 
 def chosen_nodes(words: list[str] | None, vocabulary: Vocabulary) -> list[str]:

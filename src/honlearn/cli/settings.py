@@ -23,7 +23,10 @@ _TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "
 _SETTING = re.compile(r"([\w*-]+:)?[a-z_]+=")
 _INSTEAD = {"random_state": "use --seed", "checkpoint": "the command keeps one itself"}
 
-Task = Annotated[str, typer.Option("--task", metavar="nodes", help="What is learnt: classes of nodes.")]
+Task = Annotated[
+    str,
+    typer.Option("--task", metavar="nodes|links", help="What is learnt: classes of nodes, or links."),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -34,7 +37,22 @@ Settings = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")]
 LabelColumn = Annotated[str | None, typer.Option(help="Column of the classes, if not 'label'.")]
+Labels = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="LABELS",
+        show_default=False,
+        help="CSV: first column the node, column 'label' its class. Links need none.",
+    ),
+]
 NAMES = ", ".join(model_names())
+
+
+def needed_labels(labels: Path | None) -> Path:
+    """Return the file of classes, or raise where none was named for a task that needs it."""
+    if labels is None:
+        raise ParameterError("--task nodes needs LABELS after NET: a CSV with the node and its class")
+    return labels
 
 
 def spread_settings(arguments: list[str]) -> list[str]:

@@ -1,7 +1,8 @@
-"""``honlearn train NET LABELS -o MODEL``: fit a model on every labelled node and save it.
+"""``honlearn train NET LABELS -o MODEL``: fit a model on every labelled node, or on links, and save it.
 
-In: a network file and a CSV of classes. Out: a model folder that ``predict`` reads on its own. A training
-that was killed and is started with the same words goes on from its last checkpoint, to the same model.
+In: a network file and a CSV of classes (for links: none, or a CSV of pairs). Out: a model folder that
+``predict`` reads on its own. A training that was killed and is started with the same words goes on from its
+last checkpoint, to the same model.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ import typer
 from honlearn.cli import settings as words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from honlearn.experiments.evaluate import Contender, NodeData
+    from honlearn.hon.network import HigherOrderNetwork
 
 _CHECKPOINT = ".checkpoint"
 
@@ -23,10 +27,8 @@ def train(
     network: Annotated[
         Path, typer.Argument(metavar="NET", help="Network: .hon, .txt (GrowHON's edge list) or .parquet.")
     ],
-    labels: Annotated[
-        Path, typer.Argument(metavar="LABELS", help="CSV: first column the node, column 'label' its class.")
-    ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="MODEL", help="Folder of the model.")],
+    labels: words.Labels = None,
     task: words.Task = "nodes",
     model: Annotated[str, typer.Option(metavar="NAME", help=f"{words.NAMES}; -shared is *.")] = "dge-bag",
     set_: words.Settings = None,
@@ -37,7 +39,7 @@ def train(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Fit a model on every labelled node of a network and save it."""
+    """Fit a model on every labelled node of a network, or on its links, and save it."""
     from honlearn.experiments.evaluate import Contender, NodeData
     from honlearn.experiments.registry import find_model
     from honlearn.hon.formats import load_network
@@ -46,11 +48,17 @@ def train(
     entry = find_model(model, task)
     contender = Contender(entry, words.parse_settings(set_, entry))
     check_folder(output, force)
-    nodes, classes = read_labels(labels, label_column)
-    data = NodeData.of(load_network(network), nodes, classes)
-    if data.missing:
-        typer.echo(missing_line(data.missing), err=True)
-    facts = {"model": str(output), "name": entry.name, **fit_and_save(contender, data, output, seed)}
+    facts: dict[str, Any] = {"model": str(output), "name": entry.name}
+    if task == "links":
+        from honlearn.cli.links import fit_links
+
+        facts |= fit_links(contender, load_network(network), labels, output, seed)
+    else:
+        nodes, classes = read_labels(words.needed_labels(labels), label_column)
+        data = NodeData.of(load_network(network), nodes, classes)
+        if data.missing:
+            typer.echo(missing_line(data.missing), err=True)
+        facts |= fit_and_save(contender, data, output, seed)
     if as_json:
         import json
 
@@ -60,29 +68,50 @@ def train(
 
 
 def fit_and_save(contender: Contender, data: NodeData, folder: Path, seed: int) -> dict[str, Any]:
-    """Fit on all nodes, with checkpoints inside `folder`, save there, and return what is worth saying."""
-    import shutil
+    """Fit on all nodes, save to `folder`, and return what is worth saying."""
     import time
+
+    started = time.perf_counter()
+    estimator = fit_in_folder(
+        contender,
+        data.inputs["gk"],
+        folder,
+        seed,
+        [data.nodes, data.labels],
+        lambda made: made.fit(list(data.nodes), list(data.labels)),
+    )
+    return _facts(estimator, data, time.perf_counter() - started)
+
+
+def fit_in_folder(
+    contender: Contender,
+    network: HigherOrderNetwork,
+    folder: Path,
+    seed: int,
+    examples: list[Any],
+    fit: Callable[[Any], Any],
+) -> Any:
+    """Make an estimator, fit it with checkpoints inside `folder`, save it there, and return it."""
+    import shutil
 
     from honlearn.experiments.records import digest_of, network_digest
 
-    started = time.perf_counter()
     hidden = folder / _CHECKPOINT
     hidden.mkdir(parents=True, exist_ok=True)
     made = dict(contender.settings)
     if "checkpoint" in contender.entry.keywords():
         # Named by what is fitted: other words find no checkpoint of theirs and start anew.
-        asked = [contender.entry.name, contender.configuration(), seed, data.nodes, data.labels]
-        name = digest_of([*asked, network_digest(data.inputs["gk"])])
+        asked = [contender.entry.name, contender.configuration(), seed, *examples]
+        name = digest_of([*asked, network_digest(network)])
         made["checkpoint"] = hidden / f"{name}.safetensors"
-    estimator = contender.entry.make(data.inputs["gk"], **made, random_state=seed)
-    estimator.fit(list(data.nodes), list(data.labels))
+    estimator = contender.entry.make(network, **made, random_state=seed)
+    fit(estimator)
     draft = hidden / "model"
     shutil.rmtree(draft, ignore_errors=True)
     estimator.save(draft)
     _move(draft, folder)
     shutil.rmtree(hidden)
-    return _facts(estimator, data, time.perf_counter() - started)
+    return estimator
 
 
 def _move(draft: Path, folder: Path) -> None:
@@ -97,12 +126,13 @@ def _move(draft: Path, folder: Path) -> None:
 
 
 def _facts(estimator: Any, data: NodeData, seconds: float) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "nodes": len(data.nodes),
-        "missing": len(data.missing),
-        "classes": len(estimator.classes_),
-        "learners": getattr(estimator, "n_learners", 1),
-    }
+    facts = {"nodes": len(data.nodes), "missing": len(data.missing), "classes": len(estimator.classes_)}
+    return facts | training_facts(estimator, seconds)
+
+
+def training_facts(estimator: Any, seconds: float) -> dict[str, Any]:
+    """Return what is worth saying of any training: learners, epochs, time and the validation score."""
+    facts: dict[str, Any] = {"learners": getattr(estimator, "n_learners", 1)}
     epochs = getattr(estimator, "best_epochs_", None)
     if epochs is not None and len(epochs):
         facts["epochs"] = round(float(epochs.mean()), 1)

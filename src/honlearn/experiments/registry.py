@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from honlearn.errors import ParameterError, check_choice, did_you_mean, listed
 
-TASKS = ("nodes",)
+TASKS = ("nodes", "links")
 
 # Keywords that say how a fit runs, not what comes out of it: they are no part of a configuration.
 EXECUTION = ("n_threads", "verbose", "checkpoint", "checkpoint_seconds")
@@ -69,14 +69,33 @@ class Entry:
         return self.estimator()(network, **{**self.decided, **settings})
 
 
-_ENTRIES: dict[str, Entry] = {}
+class LinkPredictor(Protocol):
+    """What an entry for links makes: the same over pairs of names, and a fit that finds its own pairs."""
+
+    classes_: Any
+
+    def fit(self, X: Any = None, y: Any = None, *, exclude: Any = None) -> Any:
+        """Train on the links of the network; the pairs in `exclude` are no examples of what is not linked."""
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities that a pair is not and is linked, [B, 2]."""
+
+    def save(self, folder: Any) -> None:
+        """Write the fitted model to a folder."""
+
+
+# By task and name: a name may stand for one estimator for nodes and another for links.
+_ENTRIES: dict[tuple[str, str], Entry] = {}
 
 
 def register(entry: Entry) -> None:
-    """Make a model known by its name."""
-    if entry.name in _ENTRIES:
-        raise ParameterError(f"there is a model {entry.name!r} already; give the new one another name")
-    _ENTRIES[entry.name] = entry
+    """Make a model known by its name, for each of its tasks."""
+    for task in entry.tasks:
+        if (task, entry.name) in _ENTRIES:
+            raise ParameterError(
+                f"there is a model {entry.name!r} for {task} already; give the new one another name"
+            )
+        _ENTRIES[task, entry.name] = entry
 
 
 def model_names(task: str | None = None) -> list[str]:
@@ -85,7 +104,7 @@ def model_names(task: str | None = None) -> list[str]:
     >>> model_names("nodes")[:4]
     ['dge-concat', 'dge-concat*', 'dge-pool', 'dge-pool*']
     """
-    return [name for name, entry in _ENTRIES.items() if task is None or task in entry.tasks]
+    return list(dict.fromkeys(name for known, name in _ENTRIES if task in (None, known)))
 
 
 def find_model(name: str, task: str = "nodes") -> Entry:
@@ -95,16 +114,17 @@ def find_model(name: str, task: str = "nodes") -> Entry:
     'dge-bag*'
     """
     check_choice("honlearn", "task", task, TASKS)
-    entry = _ENTRIES.get(name) or _ENTRIES.get(_canonical(name))
-    if entry is None:
-        names = model_names(task)
-        raise ParameterError(f"no model {name!r}; there are {listed(names, 40)}{did_you_mean(name, names)}")
-    if task not in entry.tasks:
+    for spelt in (name, _canonical(name)):
+        if (task, spelt) in _ENTRIES:
+            return _ENTRIES[task, spelt]
+    names = model_names(task)
+    others = [other for other in TASKS if (other, _canonical(name)) in _ENTRIES]
+    if others:
         raise ParameterError(
-            f"model {entry.name!r} is for {listed(entry.tasks)}, not for {task}; "
-            f"for {task} there are {listed(model_names(task), 40)}"
+            f"model {_canonical(name)!r} is for {listed(others)}, not for {task}; "
+            f"for {task} there are {listed(names, 40)}"
         )
-    return entry
+    raise ParameterError(f"no model {name!r}; there are {listed(names, 40)}{did_you_mean(name, names)}")
 
 
 def _canonical(name: str) -> str:
@@ -122,20 +142,16 @@ def _register_ensembles() -> None:
         "bag": "independent learners, mean of their predictions (Eq. 5c)",
         "attn": "attention over the learners' representations",
     }
-    home = "honlearn.tasks:DGEClassifier"
-    for variant, text in pooled.items():
-        for shared in (False, True):
-            register(
-                Entry(
-                    f"dge-{variant}{'*' if shared else ''}",
-                    ("nodes",),
-                    f"deep graph ensemble: {text}{'; one set of weights for all learners' if shared else ''}",
-                    home,
-                    {"variant": variant, "shared": shared},
-                )
-            )
-    text = "deep graph ensemble: one learner, other relatives in every batch, mean over draws"
-    register(Entry("dge-batch", ("nodes",), text, home, {"variant": "batch", "shared": True}))
+    homes = {"nodes": "honlearn.tasks:DGEClassifier", "links": "honlearn.tasks:DGELinkPredictor"}
+    for task, home in homes.items():
+        for variant, text in pooled.items():
+            for shared in (False, True):
+                weights = "; one set of weights for all learners" if shared else ""
+                decided = {"variant": variant, "shared": shared}
+                name = f"dge-{variant}{'*' if shared else ''}"
+                register(Entry(name, (task,), f"deep graph ensemble: {text}{weights}", home, decided))
+        text = "deep graph ensemble: one learner, other relatives in every batch, mean over draws"
+        register(Entry("dge-batch", (task,), text, home, {"variant": "batch", "shared": True}))
 
 
 _register_ensembles()

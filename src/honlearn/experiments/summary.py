@@ -22,12 +22,12 @@ TIMES = ("fit_seconds", "fit_cpu_seconds")
 Record = Mapping[str, Any]
 
 
-def summarise(records: Iterable[Record]) -> list[dict[str, Any]]:
+def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list[dict[str, Any]]:
     """Return one row for each (model, input) in the order in which they come.
 
     A row has ``<score>_mean`` and ``<score>_std`` (over folds and seeds, n − 1; None for a single record),
-    the number of records, and ``p_value``: of the micro F1 against the first row, paired by seed and fold;
-    None for the first row and where fewer than two pairs are there.
+    the number of records, and ``p_value``: of the first of `scores` (micro F1 for nodes) against the first
+    row, paired by seed and fold; None for the first row and where fewer than two pairs are there.
     """
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
@@ -36,10 +36,10 @@ def summarise(records: Iterable[Record]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for (model, name), group in groups.items():
         row: dict[str, Any] = {"model": model, "input": name, "records": len(group)}
-        for part, keys in (("scores", SCORES), ("times", TIMES)):
+        for part, keys in (("scores", scores), ("times", TIMES)):
             for key in keys:
                 row[f"{key}_mean"], row[f"{key}_std"] = _spread([record[part][key] for record in group])
-        row["p_value"] = compare(group, next(iter(groups.values()))) if rows else None
+        row["p_value"] = compare(group, next(iter(groups.values())), scores[0]) if rows else None
         rows.append(row)
     return rows
 

@@ -1,7 +1,7 @@
-"""What of a fitted classifier is saved, and how it is made again.
+"""What of a fitted classifier, of nodes or of pairs, is saved, and how it is made again.
 
-In: a :class:`~honlearn.tasks.nodes.DGEClassifier`. Out: config and tensors for
-:mod:`honlearn.tasks.storage`, and back.
+In: a :class:`~honlearn.tasks.nodes.DGEClassifier` or :class:`~honlearn.tasks.links.DGELinkPredictor`. Out:
+config and tensors for :mod:`honlearn.tasks.storage`, and back.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import torch
 from honlearn.errors import FormatError
 from honlearn.hon.formats import load_network
 from honlearn.models.ensemble import Architecture
+from honlearn.models.pairs import PairArchitecture
 from honlearn.tasks.storage import NETWORK, plain, read_config, read_tensors, unplain, write_model
 
 if TYPE_CHECKING:
+    from honlearn.tasks.links import DGELinkPredictor
     from honlearn.tasks.nodes import DGEClassifier
 
 # Held in other ways, or of this machine and this run only.
@@ -26,7 +28,7 @@ _LEFT_OUT = ("network", "features", "random_state", "checkpoint", "device", "n_t
 _FEATURES = "features."
 
 
-def save_classifier(model: DGEClassifier, folder: str | os.PathLike[str]) -> None:
+def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.PathLike[str]) -> None:
     """Write a fitted classifier to `folder`."""
     kept = {
         name: plain(value) for name, value in model.get_params(deep=False).items() if name not in _LEFT_OUT
@@ -42,26 +44,35 @@ def save_classifier(model: DGEClassifier, folder: str | os.PathLike[str]) -> Non
     }
     tensors = {f"ensemble.{name}": tensor for name, tensor in model.ensemble_.state_dict().items()}
     tensors |= _feature_tensors(model.features, model)
-    write_model(folder, "DGEClassifier", config, tensors, model.network)
+    write_model(folder, type(model).__name__, config, tensors, model.network)
 
 
-def load_model(folder: str | os.PathLike[str]) -> DGEClassifier:
-    """Return the model that ``save`` wrote to `folder`; nothing in the folder is run as code."""
+def load_model(folder: str | os.PathLike[str]) -> Any:
+    """Return the model that ``save`` wrote to `folder`: a ``DGEClassifier`` or a ``DGELinkPredictor``.
+
+    Nothing in the folder is run as code.
+    """
     import pandas as pd
 
+    from honlearn.tasks.links import DGELinkPredictor
     from honlearn.tasks.nodes import DGEClassifier
 
     config = read_config(folder)
-    if config["kind"] != "DGEClassifier":
+    kinds: dict[str, tuple[Any, Any]] = {
+        "DGEClassifier": (DGEClassifier, Architecture),
+        "DGELinkPredictor": (DGELinkPredictor, PairArchitecture),
+    }
+    if config["kind"] not in kinds:
         raise FormatError(f"{folder}: a model of kind {config['kind']!r}, which this honlearn does not know")
+    estimator, architecture = kinds[config["kind"]]
     tensors = read_tensors(folder, config)
     given = {name: unplain(value) for name, value in config["parameters"].items()}
     network = load_network(os.path.join(folder, NETWORK))
     try:
-        model = DGEClassifier(network, features=_features(tensors), random_state=config["seed"], **given)
+        model = estimator(network, features=_features(tensors), random_state=config["seed"], **given)
         model.seed_ = config["seed"]
         shape = {**config["architecture"], "widths": tuple(config["architecture"]["widths"])}
-        model.architecture_ = Architecture(**shape)
+        model.architecture_ = architecture(**shape)
         values, dtype = config["classes"]["values"], config["classes"]["dtype"]
         model.classes_ = np.array(values, dtype=dtype)
         model.best_epochs_ = np.array(config["best_epochs"])
@@ -80,7 +91,7 @@ def plain_architecture(shape: Architecture) -> dict[str, Any]:
     return {name: plain(value) for name, value in asdict(shape).items()}
 
 
-def _feature_tensors(values: Any, model: DGEClassifier) -> dict[str, torch.Tensor]:
+def _feature_tensors(values: Any, model: DGEClassifier | DGELinkPredictor) -> dict[str, torch.Tensor]:
     if values is None:
         return {}
     if hasattr(values, "tocsr"):

@@ -1,0 +1,192 @@
+"""``--task links`` of train, predict and evaluate: what these commands do for pairs instead of nodes.
+
+In: what the commands were given. Out: a model folder, a table of scored pairs or of recommendations, or a run
+folder with one record for each repetition.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from honlearn.cli import settings as words
+
+if TYPE_CHECKING:
+    import pandas
+
+    from honlearn.experiments.evaluate import Contender
+    from honlearn.experiments.links import Rebuild
+    from honlearn.hon.network import HigherOrderNetwork
+
+COLUMNS = {
+    "AUPRC": ("auprc", 3),
+    "AUROC": ("auroc", 3),
+    "MRR": ("mrr", 3),
+    "hits@100": ("hits_at_100", 3),
+    "single": ("single_auprc", 3),
+    "gain": ("gain", 3),
+    "fit s": ("fit_seconds", 1),
+    "CPU s": ("fit_cpu_seconds", 1),
+}
+SHOWN = {"auprc": "AUPRC", "auroc": "AUROC"}
+
+
+def fit_links(
+    contender: Contender, network: HigherOrderNetwork, pairs: Path | None, folder: Path, seed: int
+) -> dict[str, Any]:
+    """Fit on the pairs of a file, or on the network's own links, and save; return what is worth saying."""
+    from honlearn.cli.train import fit_in_folder, training_facts
+
+    started = time.perf_counter()
+    named, labels = ([], []) if pairs is None else read_pairs(pairs, network, labelled=True)
+    estimator = fit_in_folder(
+        contender,
+        network,
+        folder,
+        seed,
+        ["links", named, labels],
+        lambda made: made.fit() if pairs is None else made.fit(named, labels),
+    )
+    facts = {"linked_pairs": getattr(estimator, "n_linked_", None)}
+    return facts | training_facts(estimator, time.perf_counter() - started)
+
+
+def predicted_links(fitted: Any, pairs: Path | None, node: str | None, top: int) -> pandas.DataFrame:
+    """Return the scored pairs of a file, or the neighbours recommended for a node."""
+    import pandas as pd
+
+    from honlearn.errors import ParameterError
+
+    if (pairs is None) == (node is None):
+        raise ParameterError(
+            "a model of links needs either --pairs FILE.csv (pairs to score) or --node NAME (recommend)"
+        )
+    if node is not None:
+        table = fitted.recommend(node, top)
+        table.insert(0, "node", node)
+        return table  # type: ignore[no-any-return]
+    assert pairs is not None
+    named, _ = read_pairs(pairs, fitted.network)
+    return pd.DataFrame(
+        {
+            "source": [source for source, _ in named],
+            "target": [target for _, target in named],
+            "probability": fitted.predict_proba(named)[:, 1],
+            "disagreement": fitted.disagreement(named),
+        }
+    )
+
+
+def read_pairs(
+    path: Path, network: HigherOrderNetwork, labelled: bool = False
+) -> tuple[list[tuple[str, str]], list[int]]:
+    """Return the pairs in the first two columns of a CSV, and the column ``label`` (1 or 0) where asked."""
+    from honlearn.errors import FormatError
+    from honlearn.labels import csv_rows
+
+    rows = csv_rows(path)
+    _, header = next(rows, (0, []))
+    if len(header) < 2:
+        raise FormatError(f"{path}: expected a header with two columns or more, such as: source,target")
+    if header[0] in network.vocabulary and header[1] in network.vocabulary:
+        raise FormatError(f"{path}:1: no header; write one such as source,target above the first pair")
+    place = [i for i, name in enumerate(header) if i > 1 and name.strip().casefold() == "label"]
+    if labelled and not place:
+        raise FormatError(f"{path}: no column 'label' after the pair; give 1 (linked) or 0 for each pair")
+    pairs, labels = [], []
+    for line, row in rows:
+        if len(row) != len(header):
+            raise FormatError(f"{path}:{line}: {len(row)} fields, but the header has {len(header)}")
+        for name in row[:2]:
+            if name not in network.vocabulary:
+                from honlearn.errors import UnknownNodeError, did_you_mean
+
+                hint = did_you_mean(name, network.vocabulary.names)
+                raise UnknownNodeError(f"{path}:{line}: no entity {name!r} in the network{hint}")
+        if row[0] == row[1]:
+            raise FormatError(f"{path}:{line}: equal ends {row[0]!r}; a pair is two different nodes")
+        if labelled and row[place[0]].strip() not in ("0", "1"):
+            raise FormatError(f"{path}:{line}: label {row[place[0]]!r}; give 1 (linked) or 0 (not)")
+        pairs.append((row[0], row[1]))
+        labels.append(int(row[place[0]]) if labelled else 0)
+    if not pairs:
+        raise FormatError(f"{path}: no pair below the header")
+    return pairs, labels
+
+
+def evaluate_on_links(
+    network: Path,
+    output: Path,
+    models: list[str],
+    set_: list[str] | None,
+    seed: int,
+    which: str,
+    protocol: tuple[float, int, bool, str],
+    rebuild: Path | None,
+    as_json: bool,
+) -> None:
+    """Hold out links again and again, test models on them, and print a table."""
+    from honlearn.cli.evaluate import Reporter, print_rows, tell_of_others
+    from honlearn.experiments import links as engine
+    from honlearn.experiments.evaluate import Contender
+    from honlearn.experiments.registry import find_model
+    from honlearn.experiments.summary import summarise, write_summary
+    from honlearn.hon.formats import load_network
+
+    entries = list({e.name: e for e in (find_model(name, "links") for name in models)}.values())
+    words.check_owners(set_, entries)
+    contenders = [Contender(entry, words.parse_settings(set_, entry)) for entry in entries]
+    hon = load_network(network)
+    anew = None if rebuild is None else grow_without(rebuild, hon)
+    data = engine.LinkData(hon, engine.LinkProtocol(*protocol, rebuild=anew), which)
+    jobs = engine.plan_links(data, contenders, seed)
+    counts = data.split(jobs[0].seed).counts
+    note = (
+        f"note: {counts['tested']:,} of {counts['positives']:,} linked pairs and as many others are tested; "
+        f"{counts['hidden_edges']:,} edges are hidden; {counts['excluded']:,} pairs were passed over as an "
+        f"entity's last link, {counts['isolated']:,} entities are left without edges (repetition 0)"
+    )
+    typer.echo(note, err=True)
+    tell_of_others(output, jobs)
+    report, records = Reporter(len(jobs), "repetition", SHOWN), []
+    for job, record, ran in engine.evaluate_links(data, jobs, output):
+        report(job, record, ran)
+        records.append(record)
+    rows = summarise(records, engine.SCORES)
+    about = {"network": str(network), "task": "links", "protocol": data.protocol.name, "notes": [note]}
+    write_summary(output, rows, about)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps({"run": str(output), **about, "rows": rows}, indent=2, ensure_ascii=False))
+        return
+    print_rows(rows, output, COLUMNS)
+    if len(rows) > 1:
+        first = f"{rows[0]['model']} {rows[0]['input']}"
+        typer.echo(f"p: is the AUPRC that of {first}? corrected resampled t-test")
+    typer.echo(f"{output}: records.jsonl, summary.csv, summary.json")
+
+
+def grow_without(source: Path, network: HigherOrderNetwork) -> Rebuild:
+    """Return the function that grows `network` anew from its paths without the steps between given pairs."""
+    from honlearn.errors import InputError
+    from honlearn.hon.build import grow
+    from honlearn.paths import read_paths
+    from honlearn.tasks.link_split import cut_paths
+
+    parameters = network.parameters
+    if parameters is None:
+        raise InputError(
+            f"{source}: the network does not say how it was grown, so it cannot be grown anew; "
+            "grow it with 'honlearn grow' and keep it as .hon"
+        )
+    paths = read_paths(source)
+
+    def anew(pairs: list[tuple[str, str]]) -> HigherOrderNetwork:
+        cut = cut_paths(paths, pairs)
+        return grow(cut, order=parameters.order, tau=parameters.tau, min_support=parameters.min_support)
+
+    return anew

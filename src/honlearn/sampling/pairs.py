@@ -1,0 +1,197 @@
+"""Pairs of relatives: for each learner, one relative of either end of a pair, drawn by Eq. 4 or Eq. 3.
+
+In: a network, pairs of entities and a seed. Out: node indices ``[L, B, 2]``. A pair's draw is a hash of
+(seed, learner, occasion, pair), so it depends neither on the other learners nor on the other pairs. Pairs
+that nothing links, for training and for tests, are drawn here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.errors import InputError
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.seeds import Label, derive_seed
+
+Pairs = NDArray[np.int32]
+Keys = NDArray[np.int64]
+
+
+def pair_keys(pairs: Pairs, n_entities: int, directed: bool = True) -> Keys:
+    """Return one number for each pair [B, 2] of entities; without direction (u, v) and (v, u) share it."""
+    u, v = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
+    return u * n_entities + v if directed else np.minimum(u, v) * n_entities + np.maximum(u, v)
+
+
+def keyed_pairs(keys: Keys, n_entities: int) -> Pairs:
+    """Return the pairs int32 [B, 2] of :func:`pair_keys`."""
+    return np.stack([keys // n_entities, keys % n_entities], 1).astype(np.int32)
+
+
+def edge_keys(network: HigherOrderNetwork, directed: bool = True) -> Keys:
+    """Return the key of the entities at the two ends of each edge, int64 [E]."""
+    ends = np.stack([network.base[network.sources], network.base[network.indices]], 1)
+    return pair_keys(ends, network.n_entities, directed)
+
+
+def linked_keys(network: HigherOrderNetwork, directed: bool = True) -> Keys:
+    """Return the keys of all pairs of different entities with an edge between relatives, ascending.
+
+    >>> from honlearn.hon.edgelist import from_edges
+    >>> hon = from_edges(["A", "C|A", "C"], ["C|A", "D", "C"], [2, 2, 6])
+    >>> keyed_pairs(linked_keys(hon), hon.n_entities).tolist()
+    [[0, 1], [1, 2]]
+    """
+    keys = np.unique(edge_keys(network, directed))
+    return np.asarray(keys[keys // network.n_entities != keys % network.n_entities])
+
+
+class PairSampler:
+    """Draws relatives (u', v') of pairs (u, v).
+
+    Jointly, P(u', v') = w(u', v') / Σ w over all edges between relatives of u and v (Eq. 4); a pair without
+    such an edge, or where `joint` is off, draws each end by Eq. 3, independently. Without direction, edges
+    of both directions count.
+
+    >>> from honlearn.hon.edgelist import from_edges
+    >>> hon = from_edges(["A", "C|A", "C"], ["C|A", "D", "D"], [2, 2, 6])
+    >>> drawn = PairSampler(hon).draw(np.array([[0, 1], [2, 0]]), 0, learners=[0, 1], joint=True)
+    >>> drawn.tolist()  # A → C is observed as A → C|A only; D → A never
+    [[[0, 3], [2, 0]], [[0, 3], [2, 0]]]
+    """
+
+    def __init__(self, network: HigherOrderNetwork, directed: bool = True) -> None:
+        self.network, self.directed = network, directed
+        weight = np.asarray(network.out_weight)[network.family_indices].astype(np.float64)
+        self._ends = np.cumsum(weight)
+        starts = np.concatenate([[0.0], self._ends])[network.family_indptr]
+        self._starts, self._totals = starts[:-1], np.diff(starts)
+
+    @cached_property
+    def _links(self) -> tuple[Keys, NDArray[np.float64], Pairs, NDArray[np.float64]]:
+        """Edges by the pair of their entities: distinct keys [K], the weight before each pair [K + 1], the
+        ends of the edges [E, 2] and the weight up to each of them [E].
+        """
+        network = self.network
+        ends = np.stack([network.sources, network.indices], 1)
+        weights = network.weights.astype(np.float64)
+        if not self.directed:
+            ends, weights = np.concatenate([ends, ends[:, ::-1]]), np.concatenate([weights, weights])
+        keys = pair_keys(network.base[ends], network.n_entities)
+        order = np.argsort(keys, kind="stable")
+        distinct, first = np.unique(keys[order], return_index=True)
+        upto = np.cumsum(weights[order])
+        before = np.concatenate([[0.0], upto])[np.append(first, len(order))]
+        return distinct, before, ends[order], upto
+
+    @cached_property
+    def is_fixed(self) -> bool:
+        """Whether every family has one node only, so that all draws are the same."""
+        return self.network.n_conditional == 0
+
+    def draw(
+        self, pairs: Pairs, seed: int, learners: Sequence[int], *labels: Label, joint: bool
+    ) -> NDArray[np.int32]:
+        """Return one relative of either end of each pair [B, 2] for each learner, int32 [L, B, 2]."""
+        pairs = np.asarray(pairs, np.int32)
+        if self.is_fixed:
+            return np.repeat(pairs[None], len(learners), 0)
+        out = np.empty((len(learners), *pairs.shape), np.int32)
+        keys = pair_keys(pairs, self.network.n_entities).astype(np.uint64)
+        for row, learner in enumerate(learners):
+            stream = derive_seed(seed, "pair relatives", learner, *labels)
+            for side in (0, 1):
+                out[row, :, side] = self._one_end(pairs[:, side], _uniform(keys, stream, side))
+            if joint:
+                linked, drawn = self._both_ends(keys.astype(np.int64), _uniform(keys, stream, 2))
+                out[row, linked] = drawn
+        return out
+
+    def possible(self, pairs: Pairs, joint: bool) -> NDArray[np.int32]:
+        """Return every node that :meth:`draw` may draw for these pairs, ascending; or some more."""
+        within = np.zeros(self.network.n_entities, bool)
+        within[pairs] = True
+        # Eq. 4 also draws relatives that have in-edges only.
+        drawn = within[self.network.base] & (self._drawable | joint)
+        return np.flatnonzero(drawn).astype(np.int32)
+
+    @cached_property
+    def _drawable(self) -> NDArray[np.bool_]:
+        """Whether Eq. 3 may draw each node, [N]."""
+        return self.network.relative_probabilities() > 0
+
+    def _one_end(self, entities: NDArray[np.int32], uniform: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return a relative of each entity by Eq. 3; the base node where no relative has an out-edge."""
+        start, total = self._starts[entities], self._totals[entities]
+        place = np.searchsorted(self._ends, start + uniform * total, "right")
+        # Rounding can carry a target to the family's end; its last node with out-edges is meant.
+        limit = np.searchsorted(self._ends, start + total, "left")
+        place = np.minimum(np.minimum(place, limit), len(self._ends) - 1)
+        return np.where(total > 0, self.network.family_indices[place], entities).astype(np.int32)
+
+    def _both_ends(self, keys: Keys, uniform: NDArray[np.float64]) -> tuple[NDArray[np.intp], Pairs]:
+        """Return which pairs have an edge, and relatives of both their ends by Eq. 4."""
+        distinct, before, ends, upto = self._links
+        group = np.minimum(np.searchsorted(distinct, keys), len(distinct) - 1)
+        linked = np.flatnonzero(distinct[group] == keys) if len(distinct) else np.empty(0, np.intp)
+        group = group[linked]
+        start, end = before[group], before[group + 1]
+        place = np.searchsorted(upto, start + uniform[linked] * (end - start), "right")
+        limit = np.searchsorted(upto, end, "left")
+        return linked, ends[np.minimum(place, limit)]
+
+
+def _uniform(keys: NDArray[np.uint64], stream: int, side: int) -> NDArray[np.float64]:
+    """Return a number in [0, 1) for each key, by a hash that belongs to the stream and the side."""
+    with np.errstate(over="ignore"):
+        x = np.uint64(stream) + (keys * np.uint64(3) + np.uint64(side + 1)) * np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        x = x ^ (x >> np.uint64(31))
+    return (x >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def count_unlinked(n_entities: int, taken: Keys, directed: bool = True) -> int:
+    """Return how many pairs of different entities are not among the distinct keys `taken`."""
+    space = n_entities * (n_entities - 1)
+    return (space if directed else space // 2) - len(taken)
+
+
+def draw_unlinked(
+    random: np.random.Generator, count: int, n_entities: int, taken: Keys, directed: bool = True
+) -> Pairs:
+    """Return distinct pairs of different entities, uniformly, none of whose keys is in `taken` (ascending).
+
+    >>> draw_unlinked(np.random.default_rng(0), 1, 2, np.array([1])).tolist()
+    [[1, 0]]
+    """
+    free = count_unlinked(n_entities, taken, directed)
+    if count > free:
+        raise InputError(
+            f"{count:,} pairs without a link are needed, but among {n_entities:,} entities there are only "
+            f"{free:,}; ask for a smaller share or fewer negatives"
+        )
+    if free < 4 * count:
+        u, v = np.divmod(np.arange(n_entities**2), n_entities)
+        every = np.flatnonzero(u != v if directed else u < v)
+        left = every[~_among(every, taken)]
+        return keyed_pairs(random.permutation(left)[:count], n_entities)
+    found = np.empty(0, np.int64)
+    while len(found) < count:
+        some = random.integers(0, n_entities, (2 * (count - len(found)) + 16, 2), dtype=np.int32)
+        keys = pair_keys(some[some[:, 0] != some[:, 1]], n_entities, directed)
+        found = np.concatenate([found, keys[~_among(keys, taken)]])
+        _, first = np.unique(found, return_index=True)
+        found = found[np.sort(first)]
+    return keyed_pairs(found[:count], n_entities)
+
+
+def _among(keys: Keys, taken: Keys) -> NDArray[np.bool_]:
+    """Return whether each key is one of `taken`, which ascends."""
+    if not len(taken):
+        return np.zeros(len(keys), bool)
+    return np.asarray(taken[np.minimum(np.searchsorted(taken, keys), len(taken) - 1)] == keys)

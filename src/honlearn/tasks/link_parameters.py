@@ -1,0 +1,160 @@
+"""From a link predictor's parameters and pairs to what the models take, each checked with its own message.
+
+In: parameters of :class:`honlearn.DGELinkPredictor`, pairs of names, labels. Out: an architecture, training
+options, pairs of codes and labelled examples.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.errors import InputError, ParameterError, check_choice, check_integer, listed
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.models.pair_training import PairExamples, Unlinked
+from honlearn.models.pairs import OPERATORS, PairArchitecture
+from honlearn.models.training import TrainingOptions
+from honlearn.sampling.pairs import Pairs, count_unlinked, pair_keys
+from honlearn.seeds import generator
+from honlearn.tasks import parameters as check
+
+_OWNER = "DGELinkPredictor"
+DRAWS = ("joint", "independent")
+_IGNORED = (
+    "network",
+    "features",
+    "device",
+    "n_threads",
+    "checkpoint",
+    "checkpoint_seconds",
+    "verbose",
+    "random_state",
+)
+
+
+def architecture(parameters: Mapping[str, Any], n_entities: int) -> PairArchitecture:
+    """Return the ensemble's shape, or raise a ParameterError that names the parameter."""
+    base = check.architecture(parameters, 2, n_entities)
+    names = str(parameters["operator"]).split("+")
+    for name in names:
+        check_choice(_OWNER, "operator", name, OPERATORS)
+    if len(set(names)) < len(names):
+        raise ParameterError(
+            f"The 'operator' parameter of {_OWNER} names one twice: {parameters['operator']!r}"
+        )
+    check_choice(_OWNER, "pair_draw", parameters["pair_draw"], DRAWS)
+    for name in ("directed", "hide_own", "new_negatives"):
+        if not isinstance(parameters[name], (bool, np.bool_)):
+            raise ParameterError(
+                f"The {name!r} parameter of {_OWNER} must be True or False. Got {parameters[name]!r} instead."
+            )
+    return PairArchitecture(
+        **{field.name: getattr(base, field.name) for field in dataclasses.fields(base)},
+        operator=parameters["operator"],
+        pair_width=check_integer(_OWNER, "pair_width", parameters["pair_width"], 0),
+        directed=bool(parameters["directed"]),
+    )
+
+
+def training_options(parameters: Mapping[str, Any], n_pairs: int) -> TrainingOptions:
+    """Return the training options; batches are large, since a batch represents each node once."""
+    automatic = parameters["batch_size"] is None
+    size = min(max(n_pairs // 48, 32), 2048) if automatic else parameters["batch_size"]
+    return check.training_options({**parameters, "batch_size": size}, n_pairs)
+
+
+def refit_checkpoint(path: Path) -> Path:
+    """Return the checkpoint of the second training, beside that of the first."""
+    return path.with_name(path.name + ".refit")
+
+
+def deciding(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that decide what comes out of a fit."""
+    return {name: value for name, value in parameters.items() if name not in _IGNORED}
+
+
+def pair_codes(network: HigherOrderNetwork, pairs: Any, what: str) -> Pairs:
+    """Return pairs of names [n, 2] as entity codes int32 [n, 2], or raise a clear error."""
+    values = pairs.to_numpy() if hasattr(pairs, "to_numpy") else pairs
+    rows = list(values)
+    wrong = next((i for i, row in enumerate(rows) if isinstance(row, (str, bytes)) or len(row) != 2), None)
+    if wrong is not None:
+        raise InputError(
+            f"{_OWNER}.{what} takes pairs of node names [n, 2]; row {wrong} is {rows[wrong]!r}, not a pair"
+        )
+    codes = network.vocabulary.codes(name for row in rows for name in row).reshape(-1, 2)
+    same = np.flatnonzero(codes[:, 0] == codes[:, 1])
+    if same.size:
+        named = listed((repr(network.vocabulary[int(codes[i, 0])]) for i in same), 5)
+        raise InputError(
+            f"{_OWNER}.{what}: {same.size:,} pairs have equal ends ({named}); a pair is two different nodes"
+        )
+    return codes
+
+
+def in_order(pairs: Pairs, directed: bool) -> Pairs:
+    """Return the pairs as they are, or without direction with the smaller code first."""
+    return pairs if directed else np.sort(pairs, axis=1)
+
+
+def labelled_pairs(network: HigherOrderNetwork, pairs: Any, y: Any, directed: bool) -> PairExamples:
+    """Return examples from pairs of names and labels 1 and 0, each pair once, or raise a clear error."""
+    codes = in_order(pair_codes(network, pairs, "fit"), directed)
+    labels = _binary(y, len(codes))
+    keys = pair_keys(codes, network.n_entities, directed)
+    distinct, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    least, most = np.ones(len(distinct), np.int64), np.zeros(len(distinct), np.int64)
+    np.minimum.at(least, place, labels)
+    np.maximum.at(most, place, labels)
+    torn = np.flatnonzero(least != most)
+    if torn.size:
+        names = network.vocabulary
+        shown = listed((f"({names[int(u)]!r}, {names[int(v)]!r})" for u, v in codes[first[torn]]), 3)
+        raise InputError(
+            f"{torn.size:,} pairs are labelled 1 and 0 at once: {shown}; give each pair one label"
+        )
+    first = np.sort(first)
+    codes, labels = codes[first], labels[first]
+    if len(np.unique(labels)) < 2:
+        raise InputError("fit needs linked pairs (1) and pairs that are not (0); only one kind was given")
+    return PairExamples(codes, labels, np.ones(len(codes), np.float32))
+
+
+def _binary(y: Any, count: int) -> NDArray[np.int64]:
+    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if values.shape != (count,):
+        raise InputError(f"{count:,} pairs but labels of shape {values.shape}; give one label a pair")
+    strange = [value for value in np.unique(values).tolist() if value not in (0, 1)]
+    if strange or values.dtype.kind not in "biuf":
+        raise InputError(f"labels of pairs are 1 (linked) and 0 (not), got {listed(map(repr, strange), 5)}")
+    return values.astype(np.int64)
+
+
+def own_pairs(positives: Pairs, unlinked: Unlinked, seed: int) -> PairExamples:
+    """Return all linked pairs and as many that are not (or as many as there are), in that order."""
+    free = count_unlinked(unlinked.n_entities, unlinked.taken, unlinked.directed)
+    if not len(positives) or not free:
+        what = "no two entities are linked" if not len(positives) else "every two entities are linked"
+        raise InputError(f"{_OWNER}.fit: {what}, so there is nothing to learn links from")
+    nobody = np.empty((0, 2), np.int32)
+    count = min(len(positives), free)
+    negatives = unlinked.draw(generator(seed, "negatives", "first"), count, nobody)
+    labels = np.repeat(np.array([1, 0], np.int64), [len(positives), count])
+    return PairExamples(
+        np.concatenate([positives, negatives]).astype(np.int32), labels, np.ones(len(labels), np.float32)
+    )
+
+
+def disagreement(members: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the share of pairs of members [L, B, C] whose most probable classes differ, [B]."""
+    votes = members.argmax(2)
+    number = len(votes)
+    if number == 1:
+        return np.zeros(votes.shape[1])
+    counts = (votes[:, :, None] == np.arange(members.shape[2])).sum(0)
+    return np.asarray(1.0 - (counts * (counts - 1)).sum(1) / (number * (number - 1)), np.float64)

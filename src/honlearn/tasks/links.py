@@ -1,0 +1,323 @@
+"""Link prediction: deep graph ensembles that say how likely an edge between two entities is.
+
+In: a higher-order network, and pairs with labels or nothing. Out: a fitted :class:`DGELinkPredictor` that
+scores pairs, says what each learner thinks, and recommends new neighbours.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from honlearn.errors import check_integer
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.models.pair_inference import PairInference
+from honlearn.models.pair_training import PairExamples, PairProblem, PairTrainer, Unlinked
+from honlearn.models.pairs import PairArchitecture, PairEnsemble
+from honlearn.models.runtime import Runtime
+from honlearn.models.training import TrainingOptions
+from honlearn.sampling.pairs import Pairs, PairSampler, keyed_pairs, linked_keys, pair_keys
+from honlearn.seeds import root_seed
+from honlearn.tasks import link_parameters as check_links
+from honlearn.tasks import parameters as check
+from honlearn.tasks.link_split import hide_pairs
+from honlearn.tasks.saving import save_classifier
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class DGELinkPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Predicts links between the entities of a higher-order network with an ensemble of neural networks.
+
+    Most parameters are those of :class:`honlearn.DGEClassifier`. Of its own:
+
+    `operator` joins the representations of the two ends: ``"concat"``, ``"hadamard"``, ``"average"``,
+    ``"l1"``, ``"l2"``, or several with ``+`` between; a dense layer of `pair_width` numbers follows (0: none;
+    concatenation alone is then a sum of two scores, one an end). With `directed` (u, v) is the link u → v;
+    of the operators only concatenation can tell it from v → u. Without it a pair is linked if either
+    direction is, and order never counts.
+
+    `pair_draw` is how relatives of a pair are drawn: ``"joint"`` by Eq. 4 where the pair has an edge, as in
+    the paper, or ``"independent"``, each end by Eq. 3. Eq. 4 draws ``v|u`` for training pairs (u, v) only:
+    a learner may take that for the answer, which no tested pair ever gives.
+
+    `hide_own` passes messages without the edges between the pairs of the batch, in both directions, as
+    tested pairs must do without theirs; `new_negatives` draws the unlinked training pairs of ``fit()`` anew
+    in every epoch. `refit` and `n_draws` are as for nodes; over ``"all"`` relatives either end is its
+    expected representation under Eq. 3.
+
+    >>> from honlearn.hon.edgelist import from_edges
+    >>> ring = [(f"{s}{i}", f"{s}{(i + k) % 8}") for s in "ab" for i in range(8) for k in (1, 2, 3)]
+    >>> hon = from_edges(*zip(*ring), [1] * len(ring))
+    >>> lp = DGELinkPredictor(hon, n_learners=4, widths=(12, 12), max_epochs=30, random_state=0).fit()
+    >>> lp.predict_proba([("a0", "a1"), ("a0", "b1")]).shape, lp.recommend("a0", top=3).columns.tolist()
+    ((2, 2), ['neighbor', 'probability', 'disagreement'])
+    """
+
+    def __init__(
+        self,
+        network: HigherOrderNetwork,
+        variant: str = "bag",
+        shared: bool = False,
+        n_learners: int = 16,
+        aggregator: str = "mean",
+        widths: int | Sequence[int] = (128, 128),
+        fan_outs: Sequence[int] | None = None,
+        edge_power: float = 0.5,
+        normalize: bool = False,
+        features: Any = None,
+        identity: bool = True,
+        n_heads: int = 5,
+        operator: str = "concat+hadamard",
+        pair_width: int = 64,
+        directed: bool = True,
+        pair_draw: str = "independent",
+        hide_own: bool = True,
+        new_negatives: bool = True,
+        learning_rate: float = 0.01,
+        batch_size: int | None = None,
+        max_epochs: int = 10,
+        patience: int = 3,
+        validation_fraction: float = 0.1,
+        refit: float = 0.0,
+        input_dropout: float = 0.4,
+        hidden_dropout: float = 0.2,
+        weight_decay: float = 0.0,
+        n_draws: int | str = "all",
+        device: str = "cpu",
+        n_threads: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 60.0,
+        random_state: int | np.random.Generator | None = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.network = network
+        self.variant = variant
+        self.shared = shared
+        self.n_learners = n_learners
+        self.aggregator = aggregator
+        self.widths = widths
+        self.fan_outs = fan_outs
+        self.edge_power = edge_power
+        self.normalize = normalize
+        self.features = features
+        self.identity = identity
+        self.n_heads = n_heads
+        self.operator = operator
+        self.pair_width = pair_width
+        self.directed = directed
+        self.pair_draw = pair_draw
+        self.hide_own = hide_own
+        self.new_negatives = new_negatives
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.refit = refit
+        self.input_dropout = input_dropout
+        self.hidden_dropout = hidden_dropout
+        self.weight_decay = weight_decay
+        self.n_draws = n_draws
+        self.device = device
+        self.n_threads = n_threads
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # --- fitting -------------------------------------------------------------------------------------
+
+    def fit(self, X: Any = None, y: Any = None, *, exclude: Any = None) -> DGELinkPredictor:
+        """Train on pairs X [n, 2] with labels y (1: linked, 0: not), or on pairs of the network itself.
+
+        Without X every linked pair is trained on, and as many pairs that are not; `exclude` names pairs that
+        must not be among the latter (pairs that are held out for a test).
+        """
+        network = check.network(self.network)
+        given = self.get_params(deep=False)
+        shape = check_links.architecture(given, network.n_entities)
+        check.draws(self.n_draws)
+        self.seed_ = root_seed(self.random_state)
+        examples, unlinked = self._examples(network, X, y, exclude)
+        options = check_links.training_options(given, len(examples))
+        state, trainer = self._train(shape, options, examples, unlinked)
+        self.classes_, self.architecture_ = np.array([0, 1]), shape
+        self.n_linked_ = int(examples.labels.sum())
+        self._restore(state)
+        self._set_history(trainer)
+        if options.checkpoint is not None:
+            options.checkpoint.unlink(missing_ok=True)
+            check_links.refit_checkpoint(options.checkpoint).unlink(missing_ok=True)
+        return self
+
+    def _examples(
+        self, network: HigherOrderNetwork, X: Any, y: Any, exclude: Any
+    ) -> tuple[PairExamples, Unlinked | None]:
+        """Return the pairs to train on, and where new unlinked ones may come from."""
+        if X is not None:
+            return check_links.labelled_pairs(network, X, y, self.directed), None
+        linked = linked_keys(network, self.directed)
+        held = (
+            check_links.pair_codes(network, exclude, "fit") if exclude is not None else np.empty((0, 2), int)
+        )
+        out = pair_keys(np.asarray(held, np.int32), network.n_entities, self.directed)
+        taken = np.union1d(linked, out)
+        unlinked = Unlinked(network.n_entities, taken, self.directed)
+        positives = keyed_pairs(np.setdiff1d(linked, out), network.n_entities)
+        examples = check_links.own_pairs(positives, unlinked, self.seed_)
+        return examples, unlinked if self.new_negatives else None
+
+    def _train(
+        self,
+        shape: PairArchitecture,
+        options: TrainingOptions,
+        examples: PairExamples,
+        unlinked: Unlinked | None,
+        learners: Sequence[int] | None = None,
+    ) -> tuple[dict[str, torch.Tensor], PairTrainer]:
+        """Train the ensemble, or some of its learners; return the best state and the trainer."""
+        learners = range(shape.n_learners) if learners is None else learners
+        network, features = self.network, check.user_features(self.features, self.network)
+        run, sampler = Runtime(self.device, self.n_threads), PairSampler(network, self.directed)
+        given = self.get_params(deep=False)
+
+        def hide(pairs: Pairs) -> Any:
+            return check.neighborhood(hide_pairs(network, pairs), shape, given)
+
+        problem = PairProblem(
+            check.neighborhood(network, shape, given),
+            sampler,
+            examples,
+            self.seed_,
+            learners,
+            hide=hide,
+            hide_own=bool(self.hide_own),
+            joint=self.pair_draw == "joint",
+            unlinked=unlinked,
+        )
+        schedule = None
+        # Without a validation part there is nothing to search for.
+        factor = check.refit(self.refit) if options.validation_fraction > 0 else 0.0
+        with run.threads():
+            for phase in ("search", "refit") if factor else ("search",):
+                if phase == "refit" and options.checkpoint is not None:
+                    second = check_links.refit_checkpoint(options.checkpoint)
+                    options = dataclasses.replace(options, checkpoint=second)
+                ensemble = PairEnsemble(shape, self.seed_, learners, features)
+                mark = self._fingerprint(examples, unlinked, phase)
+                trainer = PairTrainer(ensemble, problem, options, run, schedule, mark)
+                state = trainer.fit()
+                schedule = [[max(1, round(n * factor)) for n in row] for row in trainer.at.best_epochs]
+        return {name: tensor.cpu() for name, tensor in state.items()}, trainer
+
+    def _fingerprint(self, examples: PairExamples, unlinked: Unlinked | None, phase: str) -> str:
+        """Return a digest of all that decides the result, so that a checkpoint finds only its own run."""
+        given = check_links.deciding(self.get_params(deep=False))
+        digest = hashlib.sha256(repr((phase, self.seed_, sorted(given.items()))).encode())
+        network = self.network
+        arrays: list[NDArray[Any]] = [network.grams, network.indptr, network.indices, network.weights]
+        arrays += [examples.pairs, examples.labels]
+        if unlinked is not None:
+            arrays.append(unlinked.taken)
+        for array in arrays:
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def _restore(self, state: dict[str, torch.Tensor]) -> None:
+        """Build the ensemble that predicts from a state; learners of bag* now have weights of their own."""
+        shape = self.architecture_
+        if shape.is_sequential:
+            shape = dataclasses.replace(shape, shared=False)
+        features = check.user_features(self.features, self.network)
+        self.ensemble_ = PairEnsemble(shape, self.seed_, range(shape.n_learners), features)
+        self.ensemble_.load_state_dict(state)
+
+    def _set_history(self, trainer: PairTrainer) -> None:
+        import pandas as pd
+
+        self.history_ = pd.DataFrame(trainer.at.history)
+        self.best_epochs_ = np.concatenate([np.asarray(row) for row in trainer.at.best_epochs])
+
+    # --- predicting ----------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return the probabilities that each pair is not, and is, linked: [B, 2], as in ``classes_``."""
+        pairs, inference = self._inference(X, "predict_proba")
+        if not len(pairs):
+            return np.zeros((0, 2), np.float32)
+        with inference.run.threads():
+            return inference.proba(pairs)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return 1 for each pair that is more likely linked than not, else 0: [B]."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
+
+    def member_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return the probabilities of each member, [L, B, 2]; for members see ``DGEClassifier``."""
+        pairs, inference = self._inference(X, "member_proba")
+        if not len(pairs):
+            return np.zeros((self.architecture_.n_learners, 0, 2), np.float32)
+        with inference.run.threads():
+            return inference.member_proba(pairs)
+
+    def disagreement(self, X: Any) -> NDArray[np.float64]:
+        """Return the share of pairs of members that differ on whether there is a link, for each pair, [B]."""
+        return check_links.disagreement(self.member_proba(X))
+
+    def recommend(self, node: object, top: int = 10) -> pandas.DataFrame:
+        """Return the entities that `node` is most likely linked to and has no edge to yet, best first.
+
+        A table with neighbor, probability and disagreement. Candidates are scored in blocks, each relative
+        represented once.
+        """
+        import pandas as pd
+
+        check_is_fitted(self, "ensemble_")
+        check_integer("DGELinkPredictor.recommend", "top", top, 1)
+        network, entity = self.network, self.network.vocabulary.index(node)
+        pairs = np.full((network.n_entities, 2), entity, np.int32)
+        pairs[:, 1] = np.arange(network.n_entities)
+        keys = pair_keys(pairs, network.n_entities, self.directed)
+        new = (pairs[:, 1] != entity) & ~np.isin(keys, linked_keys(network, self.directed))
+        _, inference = self._inference([], "recommend")
+        pairs = check_links.in_order(pairs[new], self.directed)
+        if not len(pairs):
+            return pd.DataFrame({"neighbor": [], "probability": [], "disagreement": []})
+        with inference.run.threads():
+            probability = inference.proba(pairs)[:, 1]
+            best = np.argsort(-probability, kind="stable")[:top]
+            members = inference.member_proba(pairs[best])
+        others = np.flatnonzero(new)[best]
+        return pd.DataFrame(
+            {
+                "neighbor": [network.vocabulary[int(code)] for code in others],
+                "probability": probability[best],
+                "disagreement": check_links.disagreement(members),
+            }
+        )
+
+    def _inference(self, X: Any, what: str) -> tuple[Pairs, PairInference]:
+        check_is_fitted(self, "ensemble_")
+        pairs = check_links.in_order(check_links.pair_codes(self.network, X, what), self.directed)
+        near = check.neighborhood(self.network, self.architecture_, self.get_params(deep=False))
+        run, sampler = Runtime(self.device, self.n_threads), PairSampler(self.network, self.directed)
+        count, joint = check.draws(self.n_draws), self.pair_draw == "joint"
+        return pairs, PairInference(self.ensemble_, near, sampler, self.seed_, run, count, joint)
+
+    # --- saving --------------------------------------------------------------------------------------
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the fitted model to `folder`; :func:`honlearn.load_model` reads it back."""
+        check_is_fitted(self, "ensemble_")
+        save_classifier(self, folder)

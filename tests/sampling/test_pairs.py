@@ -1,0 +1,128 @@
+"""Pairs of relatives follow Eq. 4 where there is an edge and Eq. 3 elsewhere; unlinked pairs are unlinked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from honlearn.errors import InputError
+from honlearn.hon.edgelist import from_edges
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.sampling.pairs import (
+    PairSampler,
+    count_unlinked,
+    draw_unlinked,
+    keyed_pairs,
+    linked_keys,
+    pair_keys,
+)
+
+
+def network() -> HigherOrderNetwork:
+    # B → C is observed as three edges between relatives, and C → B as one; A and C are not linked.
+    edges = [
+        ("B", "C|B", 6), ("B|A", "C|B", 3), ("B|A", "C", 1), ("C|B", "B", 4), ("A", "B|A", 5),
+        ("C|B", "D", 7), ("C", "D", 2), ("B", "D", 8), ("B", "B", 3),
+    ]  # fmt: skip
+    return from_edges(*zip(*edges, strict=True))
+
+
+def counts(
+    hon: HigherOrderNetwork, u: str, v: str, joint: bool, **kwargs: bool
+) -> dict[tuple[str, str], int]:
+    pair = np.array([[hon.index(u), hon.index(v)]])
+    drawn = PairSampler(hon, **kwargs).draw(pair, 3, range(4000), joint=joint)[:, 0]
+    found: dict[tuple[str, str], int] = {}
+    for a, b in drawn.tolist():
+        key = (hon.nodes[a], hon.nodes[b])
+        found[key] = found.get(key, 0) + 1
+    return found
+
+
+def test_linked_pairs_follow_the_edges_between_relatives() -> None:
+    found = counts(network(), "B", "C", joint=True)
+    expected = {("B", "C|B"): 0.6, ("B|A", "C|B"): 0.3, ("B|A", "C"): 0.1}
+    assert set(found) == set(expected)
+    observed = [found[key] for key in expected]
+    assert chisquare(observed, 4000 * np.array(list(expected.values()))).pvalue > 1e-3
+
+
+def test_without_direction_both_directions_count() -> None:
+    found = counts(network(), "B", "C", joint=True, directed=False)
+    # B → C|B and C|B → B are the same two relatives.
+    expected = {("B", "C|B"): 10 / 14, ("B|A", "C|B"): 3 / 14, ("B|A", "C"): 1 / 14}
+    assert set(found) == set(expected)
+    assert chisquare([found[k] for k in expected], 4000 * np.array(list(expected.values()))).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(("u", "v", "joint"), [("B", "C", False), ("C", "B", False), ("A", "C", True)])
+def test_other_pairs_draw_each_end_by_its_out_weight(u: str, v: str, joint: bool) -> None:
+    hon = network()
+    found = counts(hon, u, v, joint)
+    chance = {node: p for end in (u, v) for node, p in hon.relatives(end).items()}
+    expected = {(a, b): chance[a] * chance[b] for a in hon.relatives(u) for b in hon.relatives(v)}
+    expected = {key: p for key, p in expected.items() if p > 0}
+    assert set(found) == set(expected)
+    assert chisquare([found[k] for k in expected], 4000 * np.array(list(expected.values()))).pvalue > 1e-3
+
+
+def test_draws_are_spread_over_pairs_as_over_learners() -> None:
+    """Two thousand copies of one family pattern, one learner: the hash of the pair is the randomness."""
+    edges = []
+    for i in range(2000):
+        edges += [(f"u{i}", f"v{i}", 3), (f"u{i}|x", f"v{i}", 1), ("x", f"u{i}|x", 1)]
+    hon = from_edges(*zip(*edges, strict=True))
+    pairs = np.array([[hon.index(f"u{i}"), hon.index(f"v{i}")] for i in range(2000)])
+    conditional = (PairSampler(hon).draw(pairs, 0, [0], joint=True)[0, :, 0] >= hon.n_entities).sum()
+    assert chisquare([conditional, 2000 - conditional], [500, 1500]).pvalue > 1e-3
+
+
+def test_a_draw_depends_on_its_learner_and_pair_alone() -> None:
+    hon = network()
+    sampler = PairSampler(hon)
+    pairs = keyed_pairs(linked_keys(hon), hon.n_entities)
+    many = sampler.draw(pairs, 5, range(16), joint=True)
+    assert np.array_equal(sampler.draw(pairs[::-1], 5, [7], joint=True)[0], many[7][::-1])
+    assert np.array_equal(sampler.draw(pairs[2:3], 5, [0, 7], joint=True), many[[0, 7], 2:3])
+    assert not np.array_equal(many, sampler.draw(pairs, 6, range(16), joint=True))
+    assert not np.array_equal(many, sampler.draw(pairs, 5, range(16), "batch", 1, joint=True))
+    assert (hon.base[many] == pairs).all()
+
+
+def test_a_sink_stands_for_itself() -> None:
+    hon = network()
+    pair = np.array([[hon.index("D"), hon.index("A")]])
+    assert (PairSampler(hon).draw(pair, 0, range(20), joint=True) == pair).all()
+
+
+def test_first_order_networks_leave_no_choice() -> None:
+    hon = network().first_order()
+    pairs = keyed_pairs(linked_keys(hon), hon.n_entities)
+    assert (PairSampler(hon).draw(pairs, 0, range(3), joint=True) == pairs).all()
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("count", [3, 40, 150])
+def test_unlinked_pairs_are_distinct_and_not_taken(directed: bool, count: int) -> None:
+    taken = np.unique(pair_keys(np.array([[0, i] for i in range(1, 20)]), 20, directed))
+    drawn = draw_unlinked(np.random.default_rng(0), count, 20, taken, directed)
+    keys = pair_keys(drawn, 20, directed)
+    assert len(np.unique(keys)) == count == len(drawn)
+    assert not np.isin(keys, taken).any()
+    assert (drawn[:, 0] != drawn[:, 1]).all()
+
+
+def test_unlinked_pairs_are_uniform() -> None:
+    taken = pair_keys(np.array([[0, 1], [1, 0]]), 4)
+    keys = [pair_keys(draw_unlinked(np.random.default_rng(i), 1, 4, taken), 4)[0] for i in range(2000)]
+    _, observed = np.unique(keys, return_counts=True)
+    assert len(observed) == 10
+    assert chisquare(observed).pvalue > 1e-3
+
+
+def test_too_few_unlinked_pairs_is_said() -> None:
+    taken = np.array([1])
+    assert count_unlinked(3, taken) == 5
+    with pytest.raises(InputError, match=r"6 pairs without a link are needed, .* only 5; ask for a smaller"):
+        draw_unlinked(np.random.default_rng(0), 6, 3, taken)
