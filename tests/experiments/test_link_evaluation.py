@@ -1,0 +1,134 @@
+"""Scores of links against closed forms; evaluations that share their splits, hide them, and resume."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import honlearn as hl
+from honlearn.errors import InputError, ParameterError
+from honlearn.experiments.evaluate import Contender
+from honlearn.experiments.link_metrics import hits_at, link_scores, mean_reciprocal_rank
+from honlearn.experiments.links import LinkData, LinkProtocol, evaluate_links, plan_links
+from honlearn.experiments.registry import find_model, model_names
+from honlearn.experiments.summary import summarise
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.tasks.link_split import cut_paths
+
+QUICK = {"n_learners": 2, "widths": (6, 6), "pair_width": 4, "max_epochs": 2, "n_threads": 1}
+
+
+def paths() -> hl.Paths:
+    random = np.random.default_rng(1)
+    walks = []
+    for _ in range(400):
+        start = int(random.integers(24))
+        walks.append([f"n{(start + k * int(random.integers(1, 4))) % 24:02d}" for k in range(4)])
+    return hl.Paths.from_lists(walks)
+
+
+def network() -> HigherOrderNetwork:
+    return hl.grow(paths(), order=2, tau=0.3, min_support=2)
+
+
+# --- scores -----------------------------------------------------------------------------------------
+
+
+def test_perfect_and_worthless_rankings() -> None:
+    truth = np.repeat([1, 0], 50)
+    best = link_scores(truth, np.linspace(1, 0, 100))
+    assert best["auprc"] == best["auroc"] == best["hits_at_10"] == best["mrr"] == 1.0
+    level = link_scores(truth, np.full(100, 0.5))
+    assert (level["auprc"], level["auroc"], level["hits_at_10"]) == (0.5, 0.5, 0.0)
+    assert level["mrr"] == pytest.approx(1 / 26)
+    assert level["log_loss"] == pytest.approx(np.log(2))
+    assert level["single_auprc"] is None
+
+
+def test_ranks_by_hand() -> None:
+    truth = np.array([1, 1, 1, 0, 0, 0])
+    linked = np.array([0.9, 0.5, 0.3, 0.8, 0.5, 0.1])
+    # Above 0.9: none; above 0.5: one and one level; above 0.3: two.
+    assert mean_reciprocal_rank(truth, linked) == pytest.approx((1 + 1 / 2.5 + 1 / 3) / 3)
+    assert [hits_at(truth, linked, k) for k in (1, 2, 3, 4)] == [1 / 3, 1 / 3, 1.0, 1.0]
+
+
+def test_members() -> None:
+    truth = np.array([1, 0, 1, 0])
+    good, bad = np.array([0.9, 0.1, 0.8, 0.2]), np.array([0.1, 0.9, 0.2, 0.8])
+    scores = link_scores(truth, good, np.stack([good, bad]))
+    assert scores["single_auprc"] == pytest.approx((1 + (1 / 3 + 2 / 4) / 2) / 2)
+    assert scores["gain"] == pytest.approx(1 - scores["single_auprc"])
+    assert scores["disagreement"] == 1.0
+
+
+def test_one_kind_of_pairs_has_no_score() -> None:
+    with pytest.raises(InputError, match="there is only one kind"):
+        link_scores(np.ones(3, np.int64), np.array([0.1, 0.2, 0.3]))
+
+
+# --- evaluations ------------------------------------------------------------------------------------
+
+
+def contender(name: str = "dge-bag", **settings: object) -> Contender:
+    return Contender(find_model(name, "links"), {**QUICK, **settings})
+
+
+def test_every_ensemble_is_there_for_links() -> None:
+    assert model_names("links")[:9] == model_names("nodes")[:9]
+    assert find_model("dge-bag-shared", "links").estimator() is hl.DGELinkPredictor
+
+
+def test_inputs_share_their_splits_and_none_sees_a_test_pair() -> None:
+    data = LinkData(network(), LinkProtocol(repetitions=2), "both")
+    jobs = plan_links(data, [contender()], seed=3)
+    assert [(job.input, job.repetition) for job in jobs] == [("gk", 0), ("gk", 1), ("g1", 0), ("g1", 1)]
+    tests = [job.configuration["data"]["test"] for job in jobs]
+    assert tests[:2] == tests[2:]
+    assert tests[0] != tests[1]
+    for job in jobs:
+        hidden = {frozenset(pair) for pair in data.split(job.seed).names}
+        edges = data.visible(job.input, job.seed).to_pandas()
+        ends = zip(edges["source"], edges["target"], strict=True)
+        assert not any(frozenset(end.split("|")[0] for end in edge) in hidden for edge in ends)
+
+
+def test_rebuilding_from_paths_leaves_no_context_of_a_test_pair() -> None:
+    def rebuild(pairs: list[tuple[str, str]]) -> HigherOrderNetwork:
+        return hl.grow(cut_paths(paths(), pairs), order=2, tau=0.3, min_support=2)
+
+    data = LinkData(network(), LinkProtocol(repetitions=1, rebuild=rebuild))
+    (job,) = plan_links(data, [contender()], seed=0)
+    assert job.configuration["folds"] == "0.1 directed exclude rebuilt"
+    hidden = {frozenset(pair) for pair in data.split(job.seed).names}
+    seen = data.visible("gk", job.seed)
+    assert not any(frozenset(label.split("|")) in hidden for label in seen.nodes if "|" in label)
+    assert any(frozenset(label.split("|")) in hidden for label in network().nodes if "|" in label)
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    data = LinkData(network(), LinkProtocol(repetitions=2))
+    jobs = plan_links(data, [contender(), contender("dge-pool")], seed=0)
+    running = evaluate_links(data, jobs, tmp_path)
+    first = next(running)
+    running.close()
+    done = list(evaluate_links(data, jobs, tmp_path))
+    assert [ran for _, _, ran in done] == [False, True, True, True]
+    assert done[0][1] == first[1]
+    rows = summarise([record for _, record, _ in done], ("auprc", "auroc"))
+    assert [(row["model"], row["records"]) for row in rows] == [("dge-bag", 2), ("dge-pool", 2)]
+    assert 0 <= rows[0]["auprc_mean"] <= 1
+    assert rows[0]["p_value"] is None
+    assert rows[1]["p_value"] is not None
+    sizes = done[0][1]["sizes"]
+    assert sizes["test"] == 2 * sizes["tested"]
+
+
+def test_bad_protocols() -> None:
+    with pytest.raises(ParameterError, match="'repetitions' parameter of evaluate must be a whole number"):
+        LinkData(network(), LinkProtocol(repetitions=0))
+    with pytest.raises(ParameterError, match="'input' parameter of evaluate"):
+        LinkData(network(), LinkProtocol(), "g2")
+    data = LinkData(network(), LinkProtocol(repetitions=1))
+    with pytest.raises(ParameterError, match="a model is named twice"):
+        plan_links(data, [contender(), contender()], seed=0)
