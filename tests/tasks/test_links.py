@@ -298,12 +298,14 @@ def test_bad_pairs(pairs: Any, y: Any, error: type[Exception], message: str) -> 
         ({"pair_draw": "both"}, "'pair_draw' parameter of DGELinkPredictor"),
         ({"pair_width": -1}, "'pair_width' parameter of DGELinkPredictor must be a whole number, at least 0"),
         ({"directed": "yes"}, "'directed' parameter of DGELinkPredictor must be True or False"),
-        ({"variant": "bog"}, "'variant' parameter"),
+        ({"variant": "bog"}, "'variant' parameter of DGELinkPredictor"),
+        ({"n_threads": 0}, "'n_threads' parameter of DGELinkPredictor"),
+        ({"network": 3}, "'network' parameter of DGELinkPredictor"),
     ],
 )
 def test_bad_parameters(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        DGELinkPredictor(linked_communities(), **{**FAST, **settings}).fit()
+        DGELinkPredictor(**{"network": linked_communities(), **FAST, **settings}).fit()
 
 
 def test_bad_questions() -> None:

@@ -89,9 +89,8 @@ def evaluate(
     if task == "links":
         from honlearn.cli.links import evaluate_on_links
 
-        for option, given in (("LABELS", labels), ("--folds", folds), ("--folds-file", folds_file)):
-            if given is not None:
-                raise typer.BadParameter(f"{option} is for --task nodes; links are held out by --test-share")
+        refused = {"LABELS": labels, "--folds": folds, "--folds-file": folds_file}
+        _refuse(refused | {"--seeds": seeds != 1 or None, "--predictions": predictions or None})
         protocol = (test_share, repetitions, not undirected, "keep" if keep_isolated else "exclude")
         evaluate_on_links(network, output, model, set_, seed, input, protocol, rebuild, as_json)
         return
@@ -128,6 +127,17 @@ def evaluate(
         if len(rows) > 1:
             typer.echo(f"p: is the micro F1 that of {_named(rows[0])}? corrected resampled t-test")
         typer.echo(f"{output}: records.jsonl, summary.csv, summary.json")
+
+
+def _refuse(options: Mapping[str, object]) -> None:
+    """Raise if one of these options, which are for nodes, was given for links."""
+    from honlearn.errors import ParameterError
+
+    for option, given in options.items():
+        if given is not None:
+            raise ParameterError(
+                f"{option} is for --task nodes; links are held out by --test-share and --repetitions"
+            )
 
 
 def chosen_folds(text: str | None, file: Path | None) -> Folds:

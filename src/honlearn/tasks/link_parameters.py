@@ -7,7 +7,8 @@ options, pairs of codes and labelled examples.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,18 @@ _IGNORED = (
     "verbose",
     "random_state",
 )
+
+
+@contextmanager
+def named_as_links() -> Iterator[None]:
+    """Let checks that are shared with the classifier of nodes speak of the link predictor."""
+    try:
+        yield
+    except (ParameterError, InputError) as error:
+        text = str(error)
+        if "DGEClassifier" not in text:
+            raise
+        raise type(error)(text.replace("DGEClassifier", _OWNER)) from None
 
 
 def architecture(parameters: Mapping[str, Any], n_entities: int) -> PairArchitecture:

@@ -144,14 +144,15 @@ class DGELinkPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Without X every linked pair is trained on, and as many pairs that are not; `exclude` names pairs that
         must not be among the latter (pairs that are held out for a test).
         """
-        network = check.network(self.network)
         given = self.get_params(deep=False)
-        shape = check_links.architecture(given, network.n_entities)
-        check.draws(self.n_draws)
-        self.seed_ = root_seed(self.random_state)
-        examples, unlinked = self._examples(network, X, y, exclude)
-        options = check_links.training_options(given, len(examples))
-        state, trainer = self._train(shape, options, examples, unlinked)
+        with check_links.named_as_links():
+            network = check.network(self.network)
+            shape = check_links.architecture(given, network.n_entities)
+            check.draws(self.n_draws)
+            self.seed_ = root_seed(self.random_state)
+            examples, unlinked = self._examples(network, X, y, exclude)
+            options = check_links.training_options(given, len(examples))
+            state, trainer = self._train(shape, options, examples, unlinked)
         self.classes_, self.architecture_ = np.array([0, 1]), shape
         self.n_linked_ = int(examples.labels.sum())
         self._restore(state)
