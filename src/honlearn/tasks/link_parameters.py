@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,16 +25,8 @@ from honlearn.tasks import parameters as check
 
 _OWNER = "DGELinkPredictor"
 DRAWS = ("joint", "independent")
-_IGNORED = (
-    "network",
-    "features",
-    "device",
-    "n_threads",
-    "checkpoint",
-    "checkpoint_seconds",
-    "verbose",
-    "random_state",
-)
+# How many pairs are seen in a training, at most, unless max_epochs says otherwise.
+_VISITS = 1_200_000
 
 
 @contextmanager
@@ -76,19 +67,12 @@ def architecture(parameters: Mapping[str, Any], n_entities: int) -> PairArchitec
 
 def training_options(parameters: Mapping[str, Any], n_pairs: int) -> TrainingOptions:
     """Return the training options; batches are large, since a batch represents each node once."""
-    automatic = parameters["batch_size"] is None
-    size = min(max(n_pairs // 48, 32), 2048) if automatic else parameters["batch_size"]
-    return check.training_options({**parameters, "batch_size": size}, n_pairs)
-
-
-def refit_checkpoint(path: Path) -> Path:
-    """Return the checkpoint of the second training, beside that of the first."""
-    return path.with_name(path.name + ".refit")
-
-
-def deciding(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that decide what comes out of a fit."""
-    return {name: value for name, value in parameters.items() if name not in _IGNORED}
+    size, epochs = parameters["batch_size"], parameters["max_epochs"]
+    if size is None:
+        size = min(max(n_pairs // 48, 32), 2048)
+    if epochs is None:
+        epochs = min(max(_VISITS // n_pairs, 10), 50)
+    return check.training_options({**parameters, "batch_size": size, "max_epochs": epochs}, n_pairs)
 
 
 def pair_codes(network: HigherOrderNetwork, pairs: Any, what: str) -> Pairs:
@@ -161,13 +145,3 @@ def own_pairs(positives: Pairs, unlinked: Unlinked, seed: int) -> PairExamples:
     return PairExamples(
         np.concatenate([positives, negatives]).astype(np.int32), labels, np.ones(len(labels), np.float32)
     )
-
-
-def disagreement(members: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the share of pairs of members [L, B, C] whose most probable classes differ, [B]."""
-    votes = members.argmax(2)
-    number = len(votes)
-    if number == 1:
-        return np.zeros(votes.shape[1])
-    counts = (votes[:, :, None] == np.arange(members.shape[2])).sum(0)
-    return np.asarray(1.0 - (counts * (counts - 1)).sum(1) / (number * (number - 1)), np.float64)

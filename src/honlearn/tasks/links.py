@@ -6,16 +6,12 @@ scores pairs, says what each learner thinks, and recommends new neighbours.
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
 from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from honlearn.errors import check_integer
@@ -24,19 +20,19 @@ from honlearn.models.pair_inference import PairInference
 from honlearn.models.pair_training import PairExamples, PairProblem, PairTrainer, Unlinked
 from honlearn.models.pairs import PairArchitecture, PairEnsemble
 from honlearn.models.runtime import Runtime
-from honlearn.models.training import TrainingOptions
+from honlearn.models.training import Trainer, TrainingOptions
 from honlearn.sampling.pairs import Pairs, PairSampler, keyed_pairs, linked_keys, pair_keys
 from honlearn.seeds import root_seed
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
+from honlearn.tasks.fitting import EnsembleEstimator, Schedule, State, disagreement
 from honlearn.tasks.link_split import hide_pairs
-from honlearn.tasks.saving import save_classifier
 
 if TYPE_CHECKING:
     import pandas
 
 
-class DGELinkPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DGELinkPredictor(EnsembleEstimator):
     """Predicts links between the entities of a higher-order network with an ensemble of neural networks.
 
     Most parameters are those of :class:`honlearn.DGEClassifier`. Of its own:
@@ -53,8 +49,9 @@ class DGELinkPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     `hide_own` passes messages without the edges between the pairs of the batch, in both directions, as
     tested pairs must do without theirs; `new_negatives` draws the unlinked training pairs of ``fit()`` anew
-    in every epoch. `refit` and `n_draws` are as for nodes; over ``"all"`` relatives either end is its
-    expected representation under Eq. 3.
+    in every epoch. `batch_size` None is a 48th of the pairs, 32 to 2048; `max_epochs` None lets 1.2 million
+    pairs pass, in 10 to 50 epochs. `refit` and `n_draws` are as for nodes; over ``"all"`` relatives either
+    end is its expected representation under Eq. 3.
 
     >>> from honlearn.hon.edgelist import from_edges
     >>> ring = [(f"{s}{i}", f"{s}{(i + k) % 8}") for s in "ab" for i in range(8) for k in (1, 2, 3)]
@@ -63,6 +60,8 @@ class DGELinkPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> lp.predict_proba([("a0", "a1"), ("a0", "b1")]).shape, lp.recommend("a0", top=3).columns.tolist()
     ((2, 2), ['neighbor', 'probability', 'disagreement'])
     """
+
+    _ensemble = PairEnsemble
 
     def __init__(
         self,
@@ -86,8 +85,8 @@ class DGELinkPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         new_negatives: bool = True,
         learning_rate: float = 0.01,
         batch_size: int | None = None,
-        max_epochs: int = 10,
-        patience: int = 3,
+        max_epochs: int | None = None,
+        patience: int = 5,
         validation_fraction: float = 0.1,
         refit: float = 0.0,
         input_dropout: float = 0.4,
@@ -152,14 +151,10 @@ class DGELinkPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.seed_ = root_seed(self.random_state)
             examples, unlinked = self._examples(network, X, y, exclude)
             options = check_links.training_options(given, len(examples))
-            state, trainer = self._train(shape, options, examples, unlinked)
-        self.classes_, self.architecture_ = np.array([0, 1]), shape
+            state, trainers = self._train(shape, options, examples, unlinked)
+        self.classes_ = np.array([0, 1])
         self.n_linked_ = int(examples.labels.sum())
-        self._restore(state)
-        self._set_history(trainer)
-        if options.checkpoint is not None:
-            options.checkpoint.unlink(missing_ok=True)
-            check_links.refit_checkpoint(options.checkpoint).unlink(missing_ok=True)
+        self._remember(shape, state, trainers, options.checkpoint)
         return self
 
     def _examples(
@@ -186,8 +181,8 @@ class DGELinkPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         examples: PairExamples,
         unlinked: Unlinked | None,
         learners: Sequence[int] | None = None,
-    ) -> tuple[dict[str, torch.Tensor], PairTrainer]:
-        """Train the ensemble, or some of its learners; return the best state and the trainer."""
+    ) -> tuple[State, list[Trainer]]:
+        """Train the ensemble, or some of its learners; return the best state and the trainers."""
         learners = range(shape.n_learners) if learners is None else learners
         network, features = self.network, check.user_features(self.features, self.network)
         run, sampler = Runtime(self.device, self.n_threads), PairSampler(network, self.directed)
@@ -207,48 +202,15 @@ class DGELinkPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             joint=self.pair_draw == "joint",
             unlinked=unlinked,
         )
-        schedule = None
-        # Without a validation part there is nothing to search for.
-        factor = check.refit(self.refit) if options.validation_fraction > 0 else 0.0
+
+        def make(options: TrainingOptions, schedule: Schedule, phase: str) -> Trainer:
+            ensemble = PairEnsemble(shape, self.seed_, learners, features)
+            arrays = [examples.pairs, examples.labels, *([] if unlinked is None else [unlinked.taken])]
+            mark = self._fingerprint(phase, arrays)
+            return PairTrainer(ensemble, problem, options, run, schedule, mark)
+
         with run.threads():
-            for phase in ("search", "refit") if factor else ("search",):
-                if phase == "refit" and options.checkpoint is not None:
-                    second = check_links.refit_checkpoint(options.checkpoint)
-                    options = dataclasses.replace(options, checkpoint=second)
-                ensemble = PairEnsemble(shape, self.seed_, learners, features)
-                mark = self._fingerprint(examples, unlinked, phase)
-                trainer = PairTrainer(ensemble, problem, options, run, schedule, mark)
-                state = trainer.fit()
-                schedule = [[max(1, round(n * factor)) for n in row] for row in trainer.at.best_epochs]
-        return {name: tensor.cpu() for name, tensor in state.items()}, trainer
-
-    def _fingerprint(self, examples: PairExamples, unlinked: Unlinked | None, phase: str) -> str:
-        """Return a digest of all that decides the result, so that a checkpoint finds only its own run."""
-        given = check_links.deciding(self.get_params(deep=False))
-        digest = hashlib.sha256(repr((phase, self.seed_, sorted(given.items()))).encode())
-        network = self.network
-        arrays: list[NDArray[Any]] = [network.grams, network.indptr, network.indices, network.weights]
-        arrays += [examples.pairs, examples.labels]
-        if unlinked is not None:
-            arrays.append(unlinked.taken)
-        for array in arrays:
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
-
-    def _restore(self, state: dict[str, torch.Tensor]) -> None:
-        """Build the ensemble that predicts from a state; learners of bag* now have weights of their own."""
-        shape = self.architecture_
-        if shape.is_sequential:
-            shape = dataclasses.replace(shape, shared=False)
-        features = check.user_features(self.features, self.network)
-        self.ensemble_ = PairEnsemble(shape, self.seed_, range(shape.n_learners), features)
-        self.ensemble_.load_state_dict(state)
-
-    def _set_history(self, trainer: PairTrainer) -> None:
-        import pandas as pd
-
-        self.history_ = pd.DataFrame(trainer.at.history)
-        self.best_epochs_ = np.concatenate([np.asarray(row) for row in trainer.at.best_epochs])
+            return self._train_twice(make, options)
 
     # --- predicting ----------------------------------------------------------------------------------
 
@@ -271,10 +233,6 @@ class DGELinkPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return np.zeros((self.architecture_.n_learners, 0, 2), np.float32)
         with inference.run.threads():
             return inference.member_proba(pairs)
-
-    def disagreement(self, X: Any) -> NDArray[np.float64]:
-        """Return the share of pairs of members that differ on whether there is a link, for each pair, [B]."""
-        return check_links.disagreement(self.member_proba(X))
 
     def recommend(self, node: object, top: int = 10) -> pandas.DataFrame:
         """Return the entities that `node` is most likely linked to and has no edge to yet, best first.
@@ -304,7 +262,7 @@ class DGELinkPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             {
                 "neighbor": [network.vocabulary[int(code)] for code in others],
                 "probability": probability[best],
-                "disagreement": check_links.disagreement(members),
+                "disagreement": disagreement(members),
             }
         )
 
@@ -315,10 +273,3 @@ class DGELinkPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run, sampler = Runtime(self.device, self.n_threads), PairSampler(self.network, self.directed)
         count, joint = check.draws(self.n_draws), self.pair_draw == "joint"
         return pairs, PairInference(self.ensemble_, near, sampler, self.seed_, run, count, joint)
-
-    # --- saving --------------------------------------------------------------------------------------
-
-    def save(self, folder: str | PathLike[str]) -> None:
-        """Write the fitted model to `folder`; :func:`honlearn.load_model` reads it back."""
-        check_is_fitted(self, "ensemble_")
-        save_classifier(self, folder)
