@@ -26,7 +26,7 @@ from honlearn.tasks import parameters as check
 _OWNER = "DGELinkPredictor"
 DRAWS = ("joint", "independent")
 # How many pairs are seen in a training, at most, unless max_epochs says otherwise.
-_VISITS = 1_200_000
+_VISITS = 1_000_000
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def training_options(parameters: Mapping[str, Any], n_pairs: int) -> TrainingOpt
     if size is None:
         size = min(max(n_pairs // 48, 32), 2048)
     if epochs is None:
-        epochs = min(max(_VISITS // n_pairs, 10), 50)
+        epochs = min(max(_VISITS // n_pairs, 8), 50)
     return check.training_options({**parameters, "batch_size": size, "max_epochs": epochs}, n_pairs)
 
 

@@ -49,8 +49,8 @@ class DGELinkPredictor(EnsembleEstimator):
 
     `hide_own` passes messages without the edges between the pairs of the batch, in both directions, as
     tested pairs must do without theirs; `new_negatives` draws the unlinked training pairs of ``fit()`` anew
-    in every epoch. `batch_size` None is a 48th of the pairs, 32 to 2048; `max_epochs` None lets 1.2 million
-    pairs pass, in 10 to 50 epochs. `refit` and `n_draws` are as for nodes; over ``"all"`` relatives either
+    in every epoch. `batch_size` None is a 48th of the pairs, 32 to 2048; `max_epochs` None lets a million
+    pairs pass, in 8 to 50 epochs. `refit` and `n_draws` are as for nodes; over ``"all"`` relatives either
     end is its expected representation under Eq. 3.
 
     >>> from honlearn.hon.edgelist import from_edges
@@ -62,6 +62,7 @@ class DGELinkPredictor(EnsembleEstimator):
     """
 
     _ensemble = PairEnsemble
+    ensemble_: PairEnsemble
 
     def __init__(
         self,
@@ -205,7 +206,11 @@ class DGELinkPredictor(EnsembleEstimator):
 
         def make(options: TrainingOptions, schedule: Schedule, phase: str) -> Trainer:
             ensemble = PairEnsemble(shape, self.seed_, learners, features)
-            arrays = [examples.pairs, examples.labels, *([] if unlinked is None else [unlinked.taken])]
+            arrays: list[NDArray[Any]] = [
+                examples.pairs,
+                examples.labels,
+                *([] if unlinked is None else [unlinked.taken]),
+            ]
             mark = self._fingerprint(phase, arrays)
             return PairTrainer(ensemble, problem, options, run, schedule, mark)
 

@@ -6,17 +6,12 @@ that predicts classes, probabilities, what each learner thinks, and how far the 
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from honlearn.hon.network import HigherOrderNetwork
@@ -28,10 +23,10 @@ from honlearn.models.training import Problem, Trainer, TrainingOptions
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import parameters as check
-from honlearn.tasks.saving import save_classifier
+from honlearn.tasks.fitting import EnsembleEstimator, Schedule, State
 
 
-class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DGEClassifier(EnsembleEstimator):
     """Classifies the entities of a higher-order network with an ensemble of graph neural networks.
 
     Parameters are flat keywords, though there are many, so that ``GridSearchCV``, ``set_params`` and the
@@ -147,13 +142,9 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         shape = check.architecture(given, len(classes), network.n_entities)
         options, _ = check.training_options(given, len(nodes)), check.draws(self.n_draws)
         self.seed_ = root_seed(self.random_state)
-        state, trainer = self._train(shape, options, Examples(nodes, codes, weights))
-        self.classes_, self.architecture_ = classes, shape
-        self._restore(state)
-        self._set_history(trainer)
-        if options.checkpoint is not None:
-            options.checkpoint.unlink(missing_ok=True)
-            _refit_checkpoint(options.checkpoint).unlink(missing_ok=True)
+        state, trainers = self._train(shape, options, Examples(nodes, codes, weights))
+        self.classes_ = classes
+        self._remember(shape, state, trainers, options.checkpoint)
         return self
 
     def _train(
@@ -162,60 +153,21 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         options: TrainingOptions,
         examples: Examples,
         learners: Sequence[int] | None = None,
-    ) -> tuple[dict[str, torch.Tensor], Trainer]:
-        """Train the ensemble, or some of its learners; return the best state and the trainer."""
+    ) -> tuple[State, list[Trainer]]:
+        """Train the ensemble, or some of its learners; return the best state and the trainers."""
         learners = range(shape.n_learners) if learners is None else learners
         features = check.user_features(self.features, self.network)
         near = check.neighborhood(self.network, shape, self.get_params(deep=False))
         run, sampler = Runtime(self.device, self.n_threads), RelativeSampler(self.network)
         problem = Problem(near, sampler, examples, self.seed_, learners)
-        schedule = None
-        # Without a validation part there is nothing to search for.
-        factor = check.refit(self.refit) if options.validation_fraction > 0 else 0.0
+
+        def make(options: TrainingOptions, schedule: Schedule, phase: str) -> Trainer:
+            ensemble = Ensemble(shape, self.seed_, learners, features)
+            mark = self._fingerprint(phase, (examples.nodes, examples.labels, examples.weights))
+            return Trainer(ensemble, problem, options, run, schedule, mark)
+
         with run.threads():
-            for phase in ("search", "refit") if factor else ("search",):
-                if phase == "refit" and options.checkpoint is not None:
-                    options = dataclasses.replace(options, checkpoint=_refit_checkpoint(options.checkpoint))
-                ensemble = Ensemble(shape, self.seed_, learners, features)
-                mark = self._fingerprint(examples, phase)
-                trainer = Trainer(ensemble, problem, options, run, schedule, mark)
-                state = trainer.fit()
-                schedule = [[max(1, round(n * factor)) for n in row] for row in trainer.at.best_epochs]
-        return {name: tensor.cpu() for name, tensor in state.items()}, trainer
-
-    def _fingerprint(self, examples: Examples, phase: str) -> str:
-        """Return a digest of all that decides the result, so that a checkpoint finds only its own run."""
-        ignored = (
-            "network",
-            "features",
-            "device",
-            "n_threads",
-            "checkpoint",
-            "checkpoint_seconds",
-            "verbose",
-        )
-        given = {k: v for k, v in self.get_params(deep=False).items() if k not in (*ignored, "random_state")}
-        digest = hashlib.sha256(repr((phase, self.seed_, sorted(given.items()))).encode())
-        network = self.network
-        arrays: list[NDArray[Any]] = [network.grams, network.indptr, network.indices, network.weights]
-        for array in (*arrays, examples.nodes, examples.labels, examples.weights):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
-
-    def _restore(self, state: dict[str, torch.Tensor]) -> None:
-        """Build the ensemble that predicts from a state; learners of bag* now have weights of their own."""
-        shape = self.architecture_
-        if shape.is_sequential:
-            shape = dataclasses.replace(shape, shared=False)
-        features = check.user_features(self.features, self.network)
-        self.ensemble_ = Ensemble(shape, self.seed_, range(shape.n_learners), features)
-        self.ensemble_.load_state_dict(state)
-
-    def _set_history(self, trainer: Trainer) -> None:
-        import pandas as pd
-
-        self.history_ = pd.DataFrame(trainer.at.history)
-        self.best_epochs_ = np.concatenate([np.asarray(row) for row in trainer.at.best_epochs])
+            return self._train_twice(make, options)
 
     # --- predicting ----------------------------------------------------------------------------------
 
@@ -254,16 +206,6 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with inference.run.threads():
             return inference.embed(nodes)
 
-    def disagreement(self, X: Any) -> NDArray[np.float64]:
-        """Return the share of pairs of members that predict different classes, for each node, [B]."""
-        votes = self.member_proba(X).argmax(2)
-        members = len(votes)
-        if members == 1:
-            return np.zeros(votes.shape[1])
-        counts = (votes[:, :, None] == np.arange(len(self.classes_))).sum(0)
-        agreeing = (counts * (counts - 1)).sum(1) / (members * (members - 1))
-        return np.asarray(1.0 - agreeing, np.float64)
-
     def entropy(self, X: Any) -> NDArray[np.float64]:
         """Return the entropy of the predicted probabilities in nats, for each node, [B]."""
         proba = self.predict_proba(X).astype(np.float64)
@@ -276,15 +218,3 @@ class DGEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run, sampler = Runtime(self.device, self.n_threads), RelativeSampler(self.network)
         count = check.draws(self.n_draws)
         return nodes, Inference(self.ensemble_, near, sampler, self.seed_, run, count)
-
-    # --- saving --------------------------------------------------------------------------------------
-
-    def save(self, folder: str | PathLike[str]) -> None:
-        """Write the fitted model to `folder`; :func:`honlearn.load_model` reads it back."""
-        check_is_fitted(self, "ensemble_")
-        save_classifier(self, folder)
-
-
-def _refit_checkpoint(path: Path) -> Path:
-    """Return the checkpoint of the second training, beside that of the first."""
-    return path.with_name(path.name + ".refit")

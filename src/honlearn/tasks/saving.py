@@ -40,7 +40,11 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
         "architecture": plain_architecture(model.architecture_),
         "classes": {"dtype": "str" if text else model.classes_.dtype.str, "values": plain(model.classes_)},
         "best_epochs": plain(model.best_epochs_),
-        "history": model.history_.to_dict("records"),
+        "history": [
+            # JSON has no NaN: what a phase does not have is null.
+            {name: None if value != value else value for name, value in row.items()}
+            for row in model.history_.to_dict("records")
+        ],
     }
     tensors = {f"ensemble.{name}": tensor for name, tensor in model.ensemble_.state_dict().items()}
     tensors |= _feature_tensors(model.features, model)

@@ -1,0 +1,140 @@
+"""What the estimators share: the two trainings of a fit, what is remembered of them, and saving.
+
+In: a way to make a trainer, and options. Out: fitted attributes. The first training finds how many epochs are
+best for each learner, on a validation part; the second trains anew on everything for `refit` times as many.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Iterable
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from honlearn.models.ensemble import Architecture, Ensemble, count_parameters
+from honlearn.models.training import Trainer, TrainingOptions
+from honlearn.tasks import parameters as check
+
+if TYPE_CHECKING:
+    from honlearn.hon.network import HigherOrderNetwork
+
+Schedule = list[list[int]] | None
+State = dict[str, torch.Tensor]
+MakeTrainer = Callable[[TrainingOptions, Schedule, str], Trainer]
+
+# They say how a fit runs, or are known otherwise; they do not decide what comes out of it.
+_NOT_DECIDING = (
+    "network",
+    "features",
+    "device",
+    "n_threads",
+    "checkpoint",
+    "checkpoint_seconds",
+    "verbose",
+    "random_state",
+)
+
+
+class EnsembleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator around an ensemble on a network; subclasses say what an example is."""
+
+    network: HigherOrderNetwork
+    features: Any
+    refit: Any
+    seed_: int
+    architecture_: Any
+    classes_: NDArray[Any]
+    _ensemble: type[Ensemble] = Ensemble
+
+    if TYPE_CHECKING:
+
+        def member_proba(self, X: Any) -> NDArray[np.float32]:
+            """Return the class probabilities of each member, [L, B, C]; a subclass's."""
+
+    def _train_twice(self, make: MakeTrainer, options: TrainingOptions) -> tuple[State, list[Trainer]]:
+        """Run the trainings; return the state that predicts and the trainers, the last one's state."""
+        # Without a validation part there is nothing to search for.
+        factor = check.refit(self.refit) if options.validation_fraction > 0 else 0.0
+        trainers: list[Trainer] = []
+        schedule: Schedule = None
+        for phase in ("search", "refit") if factor else ("search",):
+            if phase == "refit" and options.checkpoint is not None:
+                options = dataclasses.replace(options, checkpoint=_refit_checkpoint(options.checkpoint))
+            trainers.append(make(options, schedule, phase))
+            state = trainers[-1].fit()
+            best = trainers[-1].at.best_epochs
+            schedule = [[max(1, round(epochs * factor)) for epochs in row] for row in best]
+        return {name: tensor.cpu() for name, tensor in state.items()}, trainers
+
+    def _fingerprint(self, phase: str, examples: Iterable[NDArray[Any]]) -> str:
+        """Return a digest of all that decides the result, so that a checkpoint finds only its own run."""
+        given = {k: v for k, v in self.get_params(deep=False).items() if k not in _NOT_DECIDING}
+        digest = hashlib.sha256(repr((phase, self.seed_, sorted(given.items()))).encode())
+        network = self.network
+        for array in (network.grams, network.indptr, network.indices, network.weights, *examples):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def _remember(
+        self, shape: Architecture, state: State, trainers: list[Trainer], checkpoint: Path | None
+    ) -> None:
+        """Set the fitted attributes and remove the checkpoints."""
+        import pandas as pd
+
+        self.architecture_ = shape
+        self._restore(state)
+        phases = zip(("search", "refit"), trainers, strict=False)
+        rows = [{**row, "phase": phase} for phase, trainer in phases for row in trainer.at.history]
+        self.history_ = pd.DataFrame(rows)
+        self.best_epochs_ = np.concatenate([np.asarray(row) for row in trainers[-1].at.best_epochs])
+        if checkpoint is not None:
+            checkpoint.unlink(missing_ok=True)
+            _refit_checkpoint(checkpoint).unlink(missing_ok=True)
+
+    def _restore(self, state: State) -> None:
+        """Build the ensemble that predicts from a state; learners of bag* now have weights of their own."""
+        shape = self.architecture_
+        if shape.is_sequential:
+            shape = dataclasses.replace(shape, shared=False)
+        features = check.user_features(self.features, self.network)
+        self.ensemble_ = self._ensemble(shape, self.seed_, range(shape.n_learners), features)
+        self.ensemble_.load_state_dict(state)
+        self.n_parameters_ = count_parameters(self.ensemble_)
+
+    def disagreement(self, X: Any) -> NDArray[np.float64]:
+        """Return the share of pairs of members that predict different classes, for each example, [B]."""
+        return disagreement(self.member_proba(X))
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the fitted model to `folder`; :func:`honlearn.load_model` reads it back."""
+        from honlearn.tasks.saving import save_classifier
+
+        check_is_fitted(self, "ensemble_")
+        save_classifier(self, folder)
+
+
+def disagreement(members: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the share of pairs of members [L, B, C] whose most probable classes differ, [B].
+
+    >>> disagreement(np.array([[[0.9, 0.1]], [[0.8, 0.2]], [[0.3, 0.7]]], np.float32)).round(3).tolist()
+    [0.667]
+    """
+    votes = members.argmax(2)
+    if len(votes) == 1:
+        return np.zeros(votes.shape[1])
+    counts = (votes[:, :, None] == np.arange(members.shape[2])).sum(0)
+    agreeing = (counts * (counts - 1)).sum(1) / (len(votes) * (len(votes) - 1))
+    return np.asarray(1.0 - agreeing, np.float64)
+
+
+def _refit_checkpoint(path: Path) -> Path:
+    """Return the checkpoint of the second training, beside that of the first."""
+    return path.with_name(path.name + ".refit")
