@@ -142,7 +142,7 @@ class DGELinkPredictor(EnsembleEstimator):
         """Train on pairs X [n, 2] with labels y (1: linked, 0: not), or on pairs of the network itself.
 
         Without X every linked pair is trained on, and as many pairs that are not; `exclude` names pairs that
-        must not be among the latter (pairs that are held out for a test).
+        are held out for a test: they and their ways back are no examples of either kind.
         """
         given = self.get_params(deep=False)
         with check_links.named_as_links():
@@ -165,10 +165,11 @@ class DGELinkPredictor(EnsembleEstimator):
         if X is not None:
             return check_links.labelled_pairs(network, X, y, self.directed), None
         linked = linked_keys(network, self.directed)
-        held = (
-            check_links.pair_codes(network, exclude, "fit") if exclude is not None else np.empty((0, 2), int)
-        )
-        out = pair_keys(np.asarray(held, np.int32), network.n_entities, self.directed)
+        held = np.empty((0, 2), np.int32)
+        if exclude is not None:
+            held = check_links.pair_codes(network, exclude, "fit")
+        # The way back of a pair that is held out is hidden too: it may be linked, so it is no example either.
+        out = pair_keys(np.concatenate([held, held[:, ::-1]]), network.n_entities, self.directed)
         taken = np.union1d(linked, out)
         unlinked = Unlinked(network.n_entities, taken, self.directed)
         positives = keyed_pairs(np.setdiff1d(linked, out), network.n_entities)
