@@ -16,11 +16,11 @@ def linked_communities() -> HigherOrderNetwork:
     random = np.random.default_rng(0)
     names = [f"{word}{i:02d}" for word in ("ash", "elm", "oak") for i in range(20)]
     same = np.arange(60)[:, None] // 20 == np.arange(60) // 20
-    linked = random.random((60, 60)) < np.where(same, 0.35, 0.01)
+    linked = random.random((60, 60)) < np.where(same, 0.5, 0.01)
     np.fill_diagonal(linked, False)
     weight = linked * random.exponential(1.0, linked.shape)
     paths = []
-    for _ in range(3000):
+    for _ in range(4000):
         walk = [int(random.integers(60))]
         for _ in range(3):
             chance = weight[walk[-1]].copy()
