@@ -125,8 +125,9 @@ class _Lookup(torch.autograd.Function):
             source = grad
             grad_bias = grad.sum(1) if bias_shape[0] == learners else grad.sum((0, 1))[None]
         grads, offset = [], 0
-        for shape, part, site in zip(shapes, (hop.own, hop.into, hop.out_of), sites[:3], strict=True):
-            grad_table = torch.zeros(shape)
+        parts = zip(shapes, (hop.own, hop.into, hop.out_of), sites[:3], strict=True)
+        for number, (shape, part, site) in enumerate(parts):
+            grad_table = run.buffer(f"table gradient {number}", tuple(shape)).zero_()
             args = (*part, hop.rows, _array(source), offset, site.scale, site.keys, site.threshold)
             run.each(kernels.sum_rows_back, learners, *args, _array(grad_table), serial=shape[0] < learners)
             grads.append(grad_table)
