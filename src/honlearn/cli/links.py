@@ -27,7 +27,6 @@ COLUMNS = {
     "MRR": ("mrr", 3),
     "hits@100": ("hits_at_100", 3),
     "single": ("single_auprc", 3),
-    "gain": ("gain", 3),
     "fit s": ("fit_seconds", 1),
     "CPU s": ("fit_cpu_seconds", 1),
 }
