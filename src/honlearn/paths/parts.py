@@ -6,6 +6,7 @@ table. A part knows how to say where a row is, so that every complaint can name 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,16 +20,17 @@ from honlearn.progress import Advance
 ROWS_A_BATCH = 1 << 16
 
 
-class Part:
+class Part(ABC):
     """One table: `columns` names what it has, :meth:`batches` reads some of it."""
 
     name: str
 
     @property
+    @abstractmethod
     def columns(self) -> list[str]:
         """Names of all columns."""
-        raise NotImplementedError
 
+    @abstractmethod
     def batches(
         self, wanted: Sequence[str], types: dict[str, Any], advance: Advance
     ) -> Iterator[pa.RecordBatch]:
@@ -36,7 +38,6 @@ class Part:
 
         `types` holds what a CSV file cannot tell by itself: columns it does not name are read as bytes.
         """
-        raise NotImplementedError
 
     def number_types(self, column: str) -> list[Any]:
         """Return the Arrow types to try for numbers or times; None where the table has its own."""
