@@ -20,8 +20,8 @@ FLOW = ["paths", "hon", "sampling", "models", "tasks", "baselines", "experiments
 BESIDE = {
     "datasets": {"paths"},
     "engine": set(),
-    "results": set(),
-    "report": {"results"},
+    "results": {"paths", "hon"},
+    "report": {"paths", "hon", "datasets", "results"},
 }
 # Parts beside the flow, and the first part of the flow that may use them.
 USED_FROM = {"engine": "hon", "datasets": "experiments", "results": "experiments", "report": "cli"}

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from command_line import QUICK, Files, Run
 
-from honlearn.experiments.records import FILE
+from honlearn.results.records import FILE
 
 
 def records(folder: Path) -> list[dict[str, Any]]:

@@ -13,9 +13,9 @@ from honlearn.errors import InputError, ParameterError
 from honlearn.experiments.evaluate import Contender, NodeData, evaluate, plan, run_job
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.predictions import Predictions
-from honlearn.experiments.records import FILE
 from honlearn.experiments.registry import find_model
-from honlearn.experiments.summary import compare, summarise, write_summary
+from honlearn.results.records import FILE
+from honlearn.results.summary import compare, summarise, write_summary
 
 QUICK = {"n_learners": 2, "widths": (6, 6), "max_epochs": 3, "patience": 2, "n_threads": 1}
 

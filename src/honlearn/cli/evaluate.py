@@ -96,9 +96,9 @@ def evaluate(
         return
     from honlearn.experiments import evaluate as engine
     from honlearn.experiments.registry import find_model
-    from honlearn.experiments.summary import summarise, write_summary
     from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
+    from honlearn.results.summary import summarise, write_summary
 
     entries = list({entry.name: entry for entry in (find_model(name, task) for name in model)}.values())
     words.check_owners(set_, entries)
@@ -182,7 +182,7 @@ def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:
 
 def tell_of_others(output: Path, jobs: Sequence[Any]) -> None:
     """Say that a run holds records of other commands, so that nobody wonders why it starts anew."""
-    from honlearn.experiments.records import Records
+    from honlearn.results.records import Records
 
     asked = {job.digest for job in jobs}
     others = sum(record["digest"] not in asked for record in Records(output))

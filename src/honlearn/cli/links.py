@@ -132,8 +132,8 @@ def evaluate_on_links(
     from honlearn.experiments import links as engine
     from honlearn.experiments.evaluate import Contender
     from honlearn.experiments.registry import find_model
-    from honlearn.experiments.summary import summarise, write_summary
     from honlearn.hon.formats import load_network
+    from honlearn.results.summary import summarise, write_summary
 
     entries = list({e.name: e for e in (find_model(name, "links") for name in models)}.values())
     words.check_owners(set_, entries)

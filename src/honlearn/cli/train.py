@@ -94,7 +94,7 @@ def fit_in_folder(
     """Make an estimator, fit it with checkpoints inside `folder`, save it there, and return it."""
     import shutil
 
-    from honlearn.experiments.records import digest_of, network_digest
+    from honlearn.results.records import digest_of, network_digest
 
     hidden = folder / _CHECKPOINT
     hidden.mkdir(parents=True, exist_ok=True)

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from honlearn.errors import InputError, ParameterError, check_choice, listed
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.predictions import Predictions
-from honlearn.experiments.records import Records, digest_of, network_digest, plain
 from honlearn.experiments.registry import EXECUTION, Entry
 from honlearn.experiments.versions import versions
 from honlearn.hon.formats.atomic import atomic_path
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.results.records import Records, digest_of, network_digest, plain
 from honlearn.seeds import derive_seed
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError
-from honlearn.experiments.metrics import FLOOR, disagreement
+from honlearn.results.metrics import FLOOR, disagreement
 
 HITS = (10, 50, 100)
 Numbers = NDArray[np.floating[Any]]

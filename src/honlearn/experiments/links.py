@@ -20,9 +20,9 @@ import numpy as np
 from honlearn.errors import InputError, ParameterError, check_choice, check_integer, listed
 from honlearn.experiments.evaluate import INPUTS, Contender
 from honlearn.experiments.link_metrics import HITS, link_scores
-from honlearn.experiments.records import Records, digest_of, network_digest, plain
 from honlearn.experiments.versions import versions
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.results.records import Records, digest_of, network_digest, plain
 from honlearn.seeds import derive_seed
 
 SCORES = ("auprc", "auroc", "mrr", *(f"hits_at_{k}" for k in HITS), "single_auprc", "gain", "disagreement")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError
-from honlearn.experiments import metrics
+from honlearn.results import metrics
 
 if TYPE_CHECKING:
     import pandas

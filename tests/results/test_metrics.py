@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score
 from sklearn.metrics import log_loss as reference_log_loss
 
 from honlearn.errors import ParameterError
-from honlearn.experiments.metrics import FLOOR, corrected_t_test, disagreement, entropy, log_loss, scores
+from honlearn.results.metrics import FLOOR, corrected_t_test, disagreement, entropy, log_loss, scores
 from honlearn.seeds import generator
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honlearn.errors import FormatError, InputError
-from honlearn.experiments.records import FILE, Records, digest_of, network_digest, plain
 from honlearn.hon.edgelist import from_edges
+from honlearn.results.records import FILE, Records, digest_of, network_digest, plain
 
 
 def test_records_are_found_again(tmp_path: Path) -> None:
