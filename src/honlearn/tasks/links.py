@@ -38,10 +38,10 @@ class DGELinkPredictor(EnsembleEstimator):
     Most parameters are those of :class:`honlearn.DGEClassifier`. Of its own:
 
     `operator` joins the representations of the two ends: ``"concat"``, ``"hadamard"``, ``"average"``,
-    ``"l1"``, ``"l2"``, or several with ``+`` between; a dense layer of `pair_width` numbers follows (0: none;
-    concatenation alone is then a sum of two scores, one an end). With `directed` (u, v) is the link u → v;
-    of the operators only concatenation can tell it from v → u. Without it a pair is linked if either
-    direction is, and order never counts.
+    ``"l1"``, ``"l2"``, or several with ``+`` between (on Wiki ``"concat+hadamard"`` does better than
+    ``"concat"``). A dense layer of `pair_width` numbers follows (0: none; concatenation alone is then a sum
+    of two scores, one an end). With `directed` (u, v) is the link u → v; of the operators only concatenation
+    can tell it from v → u. Without it a pair is linked if either direction is, and order never counts.
 
     `pair_draw` is how relatives of a pair are drawn: ``"joint"`` by Eq. 4 where the pair has an edge, as in
     the paper, or ``"independent"``, each end by Eq. 3. Eq. 4 draws ``v|u`` for training pairs (u, v) only:
@@ -78,7 +78,7 @@ class DGELinkPredictor(EnsembleEstimator):
         features: Any = None,
         identity: bool = True,
         n_heads: int = 5,
-        operator: str = "concat+hadamard",
+        operator: str = "concat",
         pair_width: int = 64,
         directed: bool = True,
         pair_draw: str = "independent",
