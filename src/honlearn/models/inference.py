@@ -56,6 +56,14 @@ class Inference:
         """Return the probabilities of each member for these entities, float32 [L, B, C]."""
         return self._members(nodes, self.n_draws if self.shape.variant == "bag" else max(self.n_draws, 1))
 
+    def votes(self, nodes: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.int32] | None]:
+        """Return what each member says from one draw [L, B, C], and the relatives it read [L, B].
+
+        A member that pools learners reads a relative for each of them, so there the second is None.
+        """
+        relatives = None if self.shape.is_joint else self._drawn(0)[:, nodes]
+        return self._members(nodes, 1), relatives
+
     @torch.no_grad()
     def _members(self, nodes: NDArray[np.int32], n_draws: int) -> NDArray[np.float32]:
         """Return what is averaged, [M, B, C]; with no draws (all relatives) M is 1 where it is not a bag."""

@@ -196,6 +196,20 @@ class DGEClassifier(EnsembleEstimator):
         with inference.run.threads():
             return inference.member_proba(nodes)
 
+    def votes(self, X: Any) -> tuple[NDArray[np.float32], NDArray[np.int32] | None]:
+        """Return what each member says from one drawn relative [L, B, C], and the nodes drawn [L, B].
+
+        The prediction may average over more draws. Where learners are pooled before the classes a member has
+        no relative of its own, and the second is None.
+        """
+        nodes, inference = self._inference(X, "votes")
+        if not len(nodes):
+            members = self.architecture_.n_learners
+            empty = np.zeros((members, 0, len(self.classes_)), np.float32)
+            return empty, None if self.architecture_.is_joint else np.zeros((members, 0), np.int32)
+        with inference.run.threads():
+            return inference.votes(nodes)
+
     def embed(self, X: Any) -> NDArray[np.float32]:
         """Return what the classes are read from, averaged over relatives, [B, d'].
 

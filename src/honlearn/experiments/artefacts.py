@@ -1,0 +1,190 @@
+"""What an evaluation keeps for the report: between a fitted estimator and the files of a run.
+
+In: data and jobs of an evaluation, fitted estimators and their predictions. Out: files in ``RUN/artefacts``
+(see :mod:`honlearn.results.artefacts`). Nothing here is timed, changes a prediction, or is part of a
+configuration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.results import artefacts
+from honlearn.results.metrics import disagreement
+
+if TYPE_CHECKING:
+    from honlearn.experiments.predictions import Predictions
+
+# Links that are not there yet: candidates scored, those kept, and edges of a node that lead to candidates.
+CANDIDATES, KEPT, HEAVIEST = 2000, 100, 50
+_CURVES = ("phase", "stage", "epoch", "loss", "validation_loss", "validation_score", "groups")
+
+
+def keep_data(run: str | Path, network: HigherOrderNetwork, nodes: Any = (), labels: Any = ()) -> None:
+    """Keep the network that an evaluation is about and the classes of its nodes."""
+    artefacts.write_network(run, network)
+    if len(nodes):
+        artefacts.write_labels(run, list(nodes), list(labels))
+
+
+def keep_facts(run: str | Path, labels: str | Path | None) -> None:
+    """Keep what a table of nodes says: the columns of LABELS, and those of ``nodes.csv`` beside it.
+
+    A data set's folder has such a table; columns named latitude and longitude put the network on a map.
+    """
+    if labels is None:
+        return
+    source = Path(labels)
+    beside = source.parent / "nodes.csv"
+    known: dict[str, dict[str, Any]] = {}
+    for path in (source, beside) if beside.is_file() and beside != source else (source,):
+        for node, facts in _table(path):
+            known.setdefault(node, {}).update(facts)
+    known = {node: facts for node, facts in known.items() if facts}
+    if known:
+        artefacts.write_facts(run, known)
+
+
+def _table(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Yield the first column and the named others of each row, numbers as numbers; the class is left out."""
+    from honlearn.labels import csv_rows
+
+    rows = csv_rows(path)
+    _, header = next(rows, (0, []))
+    for _, row in rows:
+        named = zip(header[1:], row[1:], strict=False)
+        yield (
+            row[0],
+            {
+                name: _number(value)
+                for name, value in named
+                if name.strip() and value.strip() and name.strip().casefold() != "label"
+            },
+        )
+
+
+def _number(text: str) -> Any:
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return value if math.isfinite(value) else text
+
+
+def keep_node_answers(
+    run: str | Path, digest: str, estimator: Any, predictions: Predictions, truth: Any
+) -> None:
+    """Keep what a fit says of its test nodes: probabilities, each learner's, and from which relative."""
+    about: dict[str, Any] = {
+        "nodes": list(predictions.nodes),
+        "truth": [str(label) for label in truth],
+        "classes": [str(name) for name in predictions.classes.tolist()],
+        "history": _history(estimator),
+    }
+    arrays: dict[str, NDArray[Any]] = {"proba": predictions.proba.astype(np.float32)}
+    if predictions.members is not None:
+        arrays["members"] = predictions.members.astype(np.float16)
+    if hasattr(estimator, "votes"):
+        votes, relatives = estimator.votes(predictions.nodes)
+        own = np.searchsorted(predictions.classes, np.asarray(estimator.classes_))
+        drawn = np.zeros((*votes.shape[:2], len(predictions.classes)), np.float16)
+        drawn[..., own] = votes
+        arrays["drawn"] = drawn
+        if relatives is not None:
+            arrays["relatives"] = place_in_family(estimator.network)[relatives].astype(np.int32)
+    artefacts.write_answers(run, digest, artefacts.Answers(about, arrays))
+
+
+def place_in_family(network: HigherOrderNetwork) -> NDArray[np.int64]:
+    """Return the place of each node in its family, 0 for a base node, int64 [N]."""
+    starts = np.repeat(network.family_indptr[:-1], np.diff(network.family_indptr))
+    place = np.empty(network.n_nodes, np.int64)
+    place[network.family_indices] = np.arange(network.n_nodes) - starts
+    return place
+
+
+def keep_link_answers(
+    run: str | Path,
+    digest: str,
+    estimator: Any,
+    tested: tuple[list[tuple[str, str]], NDArray[np.int64], NDArray[Any], NDArray[Any] | None],
+    whole: HigherOrderNetwork | None = None,
+) -> None:
+    """Keep what a fit says of its test pairs (names, truth, probability, members).
+
+    With the `whole` network also its most likely links that are not there yet.
+    """
+    pairs, truth, linked, members = tested
+    about: dict[str, Any] = {"pairs": [list(pair) for pair in pairs], "history": _history(estimator)}
+    arrays: dict[str, NDArray[Any]] = {
+        "truth": np.asarray(truth, np.int8),
+        "linked": np.asarray(linked, np.float32),
+    }
+    if members is not None:
+        arrays["members"] = members.astype(np.float16)
+    new = [] if whole is None else link_candidates(whole, CANDIDATES)
+    new = [pair for pair in new if all(name in estimator.network.vocabulary for name in pair)]
+    if new:
+        chance = np.asarray(estimator.predict_proba(new))[:, 1]
+        best = np.argsort(-chance, kind="stable")[:KEPT]
+        about["new_pairs"] = [list(new[i]) for i in best]
+        arrays["new_linked"] = chance[best].astype(np.float32)
+        if hasattr(estimator, "member_proba"):
+            said = np.asarray(estimator.member_proba([new[i] for i in best]))
+            arrays["new_disagreement"] = disagreement(said).astype(np.float32)
+    artefacts.write_answers(run, digest, artefacts.Answers(about, arrays))
+
+
+def link_candidates(network: HigherOrderNetwork, most: int) -> list[tuple[str, str]]:
+    """Return pairs of entities without a link that most two-step walks join, likeliest first.
+
+    Only the heaviest edges of each entity lead on, so that the product stays small in dense networks.
+
+    >>> from honlearn.hon.edgelist import from_edges
+    >>> link_candidates(from_edges(["A", "B", "B"], ["B", "C", "D"], [4, 3, 1]), 5)
+    [('A', 'C'), ('A', 'D')]
+    """
+    from scipy.sparse import csr_array
+
+    first = network.first_order()
+    size, weights = first.n_entities, first.weights.astype(np.float64)
+    rank = np.lexsort((-weights, first.sources))
+    place = np.arange(len(rank)) - first.indptr[:-1][first.sources[rank]]
+    heavy = rank[place < HEAVIEST]
+    ends = (first.sources[heavy], first.indices[heavy])
+    total = np.maximum(first.out_weight.astype(np.float64), 1e-300)
+    flow = csr_array((weights[heavy], ends), shape=(size, size))
+    step = csr_array((weights[heavy] / total[ends[0]], ends), shape=(size, size))
+    walks = (flow @ step).tocoo()
+    keys = walks.row.astype(np.int64) * size + walks.col
+    linked = first.sources.astype(np.int64) * size + first.indices
+    new = (walks.row != walks.col) & ~np.isin(keys, linked)
+    best = np.flatnonzero(new)[np.lexsort((keys[new], -walks.data[new]))][:most]
+    names = first.vocabulary.names
+    pairs = zip(walks.row[best].tolist(), walks.col[best].tolist(), strict=True)
+    return [(names[u], names[v]) for u, v in pairs]
+
+
+def _history(estimator: Any) -> list[dict[str, Any]]:
+    """Return the learning curves of a fit: one dictionary an epoch, what is not a number left out."""
+    table = getattr(estimator, "history_", None)
+    if table is None or not hasattr(table, "to_dict"):
+        return []
+    rows = []
+    for row in table.to_dict("records"):
+        known = {name: row[name] for name in _CURVES if row.get(name) is not None}
+        rows.append(
+            {
+                name: value if isinstance(value, str) else float(value)
+                for name, value in known.items()
+                if isinstance(value, str) or math.isfinite(float(value))
+            }
+        )
+    return rows

@@ -1,0 +1,138 @@
+"""What a run keeps beside its records: the network, labels, facts of nodes, and what each fit said.
+
+In: plain arrays and values. Out: files in ``RUN/artefacts``, whole or not at all, and the same read back.
+There is no pickle: arrays are NumPy's own format, everything with names is JSON, networks are ``.hon``.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.errors import FormatError, HonlearnError
+from honlearn.hon.formats.atomic import atomic_binary, atomic_text
+from honlearn.results.records import digest_of, network_digest
+
+if TYPE_CHECKING:
+    from honlearn.hon.network import HigherOrderNetwork
+
+FOLDER = "artefacts"
+_ABOUT = "about"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What one fit said: names and plain values in `about`, numbers in `arrays`.
+
+    Nodes: about ``nodes``, ``truth`` and ``classes``; arrays ``proba`` [B, C], ``members`` [L, B, C] (each
+    learner over its draws or all relatives), ``drawn`` [L, B, C] and ``relatives`` [L, B] (what each learner
+    said from one drawn relative, and which of the family it was; 0 is the base node). Links: about ``pairs``
+    and ``new_pairs``; arrays ``truth`` and ``linked`` [B], ``members`` [L, B], ``new_linked`` and
+    ``new_disagreement``. Both: about ``history``, one dictionary an epoch.
+    """
+
+    about: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+
+def write_answers(run: str | Path, digest: str, answers: Answers) -> None:
+    """Write what the fit with this digest said."""
+    text = json.dumps(answers.about, ensure_ascii=False, allow_nan=False)
+    about = np.frombuffer(text.encode(), np.uint8)
+    with atomic_binary(_folder(run) / f"{digest}.npz") as file:
+        np.savez_compressed(file, **{_ABOUT: about, **answers.arrays})  # type: ignore[arg-type]
+
+
+def answers_path(run: str | Path, digest: str) -> Path:
+    """Return the file of what the fit with this digest said."""
+    return Path(run) / FOLDER / f"{digest}.npz"
+
+
+def read_answers(run: str | Path, digest: str) -> Answers | None:
+    """Return what the fit with this digest said; None where it was not kept."""
+    path = answers_path(run, digest)
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        return Answers(json.loads(arrays.pop(_ABOUT).tobytes()), arrays)
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise _damaged(path, error) from None
+
+
+def write_network(run: str | Path, network: HigherOrderNetwork) -> str:
+    """Write the network, unless it is there; return its digest."""
+    digest = network_digest(network)
+    path = _folder(run) / f"network-{digest}.hon"
+    if not path.exists():
+        network.save(path)
+    return digest
+
+
+def read_network(run: str | Path, digest: str) -> HigherOrderNetwork | None:
+    """Return the network with this digest; None where it was not kept."""
+    from honlearn.hon.formats import load_network
+
+    path = Path(run) / FOLDER / f"network-{digest}.hon"
+    if not path.exists():
+        return None
+    try:
+        return load_network(path)
+    except HonlearnError as error:
+        raise _damaged(path, error) from None
+
+
+def write_labels(run: str | Path, nodes: Sequence[str], labels: Sequence[str]) -> str:
+    """Write the class of each labelled node; return the digest by which records name them."""
+    digest = digest_of(sorted(zip(nodes, labels, strict=True)))
+    with atomic_text(_folder(run) / f"labels-{digest}.json") as file:
+        json.dump(dict(zip(nodes, labels, strict=True)), file, ensure_ascii=False)
+    return digest
+
+
+def read_labels(run: str | Path, digest: str) -> dict[str, str] | None:
+    """Return the class of each labelled node; None where they were not kept."""
+    found = _json(Path(run) / FOLDER / f"labels-{digest}.json")
+    return None if found is None else {str(node): str(label) for node, label in found.items()}
+
+
+def write_facts(run: str | Path, facts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write what is known of nodes: for each a dictionary of texts and numbers, such as its coordinates."""
+    with atomic_text(_folder(run) / "facts.json") as file:
+        json.dump({node: dict(known) for node, known in facts.items()}, file, ensure_ascii=False)
+
+
+def read_facts(run: str | Path) -> dict[str, dict[str, Any]] | None:
+    """Return what is known of nodes; None where nothing was kept."""
+    return _json(Path(run) / FOLDER / "facts.json")
+
+
+def _folder(run: str | Path) -> Path:
+    folder = Path(run) / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _json(path: Path) -> dict[str, Any] | None:
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError("not a JSON object")
+    except ValueError as error:
+        raise _damaged(path, error) from None
+    return found
+
+
+def _damaged(path: Path, error: Exception) -> FormatError:
+    first = str(error).partition("\n")[0]
+    return FormatError(f"{path}: damaged ({first}); remove it, and the report goes without it")
