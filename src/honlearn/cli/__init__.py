@@ -19,7 +19,7 @@ from honlearn.cli.evaluate import evaluate
 from honlearn.cli.grow import grow
 from honlearn.cli.info import info
 from honlearn.cli.predict import predict
-from honlearn.cli.settings import spread_settings
+from honlearn.cli.settings import remember_command, spread_settings
 from honlearn.cli.train import train
 from honlearn.errors import HonlearnError
 
@@ -61,6 +61,7 @@ app.add_typer(data_app, name="data")
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    remember_command(words)
     debug = "--debug" in words
     words = spread_settings([word for word in words if word != "--debug"])
     try:

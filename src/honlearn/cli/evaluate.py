@@ -6,7 +6,6 @@ and a table of means ± deviations. A run that was killed goes on where it stopp
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,7 +28,6 @@ COLUMNS = {
     "fit s": ("fit_seconds", 1),
     "CPU s": ("fit_cpu_seconds", 1),
 }
-SHOWN = {"micro_f1": "micro F1", "log_loss": "log loss"}
 
 
 def evaluate(
@@ -83,18 +81,30 @@ def evaluate(
     predictions: Annotated[
         bool, typer.Option("--predictions", help="Keep the predictions on every test node, as Parquet.")
     ] = False,
+    artefacts: Annotated[
+        bool,
+        typer.Option(
+            "--artefacts/--no-artefacts", help="Keep what 'honlearn report' shows beside the records."
+        ),
+    ] = True,
+    jobs: words.Jobs = 1,
+    dry_run: words.DryRun = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Train and test models on folds of the labelled nodes, or on links held out, and compare them."""
     if task == "links":
-        from honlearn.cli.links import evaluate_on_links
+        from honlearn.cli.links import Execution, evaluate_on_links
 
         refused = {"LABELS": labels, "--folds": folds, "--folds-file": folds_file}
         _refuse(refused | {"--seeds": seeds != 1 or None, "--predictions": predictions or None})
         protocol = (test_share, repetitions, not undirected, "keep" if keep_isolated else "exclude")
-        evaluate_on_links(network, output, model, set_, seed, input, protocol, rebuild, as_json)
+        how = Execution(jobs, dry_run, as_json, artefacts)
+        evaluate_on_links(network, output, model, set_, seed, input, protocol, rebuild, how)
         return
+    from honlearn.cli.watch import reporter
     from honlearn.experiments import evaluate as engine
+    from honlearn.experiments.artefacts import keep_facts
+    from honlearn.experiments.machine import machine
     from honlearn.experiments.registry import find_model
     from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
@@ -106,17 +116,33 @@ def evaluate(
     split = chosen_folds(folds, folds_file)
     nodes, classes = read_labels(words.needed_labels(labels), label_column)
     data = engine.NodeData.of(load_network(network), nodes, classes, input)
-    jobs = engine.plan(data, contenders, split, range(seed, seed + seeds))
+    grid = engine.plan(data, contenders, split, range(seed, seed + seeds))
     notes = _notes(data, split, input)
     for note in notes:
         typer.echo(note, err=True)
-    tell_of_others(output, jobs)
-    report, records = Reporter(len(jobs)), []
-    for job, record, ran in engine.evaluate(data, jobs, output, keep_predictions=predictions):
-        report(job, record, ran)
-        records.append(record)
-    rows = summarise(records)
+    if dry_run:
+        show_plan(grid, output, {name: hon.n_edges for name, hon in data.inputs.items()}, jobs)
+        return
+    tell_of_others(output, grid)
+    if artefacts:
+        keep_facts(output, labels)
+    records = {}
+    with reporter(len(grid)) as report:
+        done = engine.evaluate(
+            data,
+            grid,
+            output,
+            keep_predictions=predictions,
+            keep_artefacts=artefacts,
+            processes=jobs,
+            watch=report,
+        )
+        for job, record, ran in done:
+            report(job, record, ran)
+            records[job.digest] = record
+    rows = summarise([records[job.digest] for job in grid])
     about = {"network": str(network), "labels": str(labels), "nodes": len(data.nodes), "notes": notes}
+    about |= {"command": words.command_line(), "machine": machine()}
     write_summary(output, rows, about)
     if as_json:
         import json
@@ -180,6 +206,16 @@ def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:
     return notes
 
 
+def show_plan(grid: Sequence[Any], output: Path, n_edges: Mapping[str, int], processes: int) -> None:
+    """Print what would run, what has its record already, and an estimate; make no folder."""
+    from honlearn.cli.watch import print_plan
+    from honlearn.experiments.estimate import planned
+    from honlearn.results.records import Records
+
+    known = list(Records(output)) if output.is_dir() else []
+    print_plan(planned(grid, known, n_edges), processes)
+
+
 def tell_of_others(output: Path, jobs: Sequence[Any]) -> None:
     """Say that a run holds records of other commands, so that nobody wonders why it starts anew."""
     from honlearn.results.records import Records
@@ -192,45 +228,6 @@ def tell_of_others(output: Path, jobs: Sequence[Any]) -> None:
             "they stay and are not in this summary",
             err=True,
         )
-
-
-class Reporter:
-    """Says on standard error, line by line, what is done and how long the rest may take."""
-
-    def __init__(self, total: int, part: str = "fold", shown: Mapping[str, str] = SHOWN) -> None:
-        self.total, self.done, self.ran, self.found = total, 0, 0, 0
-        self.part, self.shown = part, shown
-        self.started = time.perf_counter()
-
-    def __call__(self, job: Any, record: Mapping[str, Any], ran: bool) -> None:
-        """Say that a job is done: found from before, or run now."""
-        self.done += 1
-        if not ran:
-            self.found += 1
-            return
-        if self.found and not self.ran:
-            typer.echo(f"{self.found} of {self.total} were done before", err=True)
-        self.ran += 1
-        asked, times = job.configuration, record["times"]
-        scores = ", ".join(f"{name} {record['scores'][key]:.3f}" for key, name in self.shown.items())
-        left = (time.perf_counter() - self.started) / self.ran * (self.total - self.done)
-        typer.echo(
-            f"{self.done}/{self.total} {asked['model']} {asked['input']} seed {asked['seed']} "
-            f"{self.part} {asked['fold']}: {scores}, {times['fit_seconds']:.1f} s"
-            + (f", about {_duration(left)} left" if left else ""),
-            err=True,
-        )
-
-
-def _duration(seconds: float) -> str:
-    whole = round(seconds)
-    return (
-        f"{whole} s"
-        if whole < 100
-        else f"{round(whole / 60)} min"
-        if whole < 6000
-        else f"{whole / 3600:.1f} h"
-    )
 
 
 def print_rows(rows: list[dict[str, Any]], output: Path, columns: Mapping[str, tuple[str, int]]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -30,7 +30,15 @@ COLUMNS = {
     "fit s": ("fit_seconds", 1),
     "CPU s": ("fit_cpu_seconds", 1),
 }
-SHOWN = {"auprc": "AUPRC", "auroc": "AUROC"}
+
+
+class Execution(NamedTuple):
+    """How an evaluation runs, not what comes out of it."""
+
+    jobs: int = 1
+    dry_run: bool = False
+    as_json: bool = False
+    artefacts: bool = True
 
 
 def fit_links(
@@ -125,12 +133,14 @@ def evaluate_on_links(
     which: str,
     protocol: tuple[float, int, bool, str],
     rebuild: Path | None,
-    as_json: bool,
+    how: Execution,
 ) -> None:
     """Hold out links again and again, test models on them, and print a table."""
-    from honlearn.cli.evaluate import Reporter, print_rows, tell_of_others
+    from honlearn.cli.evaluate import print_rows, show_plan, tell_of_others
+    from honlearn.cli.watch import LINKS_SHOWN, reporter
     from honlearn.experiments import links as engine
     from honlearn.experiments.evaluate import Contender
+    from honlearn.experiments.machine import machine
     from honlearn.experiments.registry import find_model
     from honlearn.hon.formats import load_network
     from honlearn.results.summary import summarise, write_summary
@@ -149,15 +159,28 @@ def evaluate_on_links(
         f"entity's last link, {counts['isolated']:,} entities are left without edges (repetition 0)"
     )
     typer.echo(note, err=True)
+    if how.dry_run:
+        show_plan(jobs, output, dict.fromkeys(data.inputs, hon.n_edges), how.jobs)
+        return
     tell_of_others(output, jobs)
-    report, records = Reporter(len(jobs), "repetition", SHOWN), []
-    for job, record, ran in engine.evaluate_links(data, jobs, output):
-        report(job, record, ran)
-        records.append(record)
-    rows = summarise(records, engine.SCORES)
-    about = {"network": str(network), "task": "links", "protocol": data.protocol.name, "notes": [note]}
+    records = {}
+    with reporter(len(jobs), "repetition", LINKS_SHOWN) as report:
+        done = engine.evaluate_links(
+            data, jobs, output, keep_artefacts=how.artefacts, processes=how.jobs, watch=report
+        )
+        for job, record, ran in done:
+            report(job, record, ran)
+            records[job.digest] = record
+    rows = summarise([records[job.digest] for job in jobs], engine.SCORES)
+    about: dict[str, Any] = {
+        "network": str(network),
+        "task": "links",
+        "protocol": data.protocol.name,
+        "notes": [note],
+    }
+    about |= {"command": words.command_line(), "machine": machine()}
     write_summary(output, rows, about)
-    if as_json:
+    if how.as_json:
         import json
 
         typer.echo(json.dumps({"run": str(output), **about, "rows": rows}, indent=2, ensure_ascii=False))
@@ -172,20 +195,12 @@ def evaluate_on_links(
 def grow_without(source: Path, network: HigherOrderNetwork) -> Rebuild:
     """Return the function that grows `network` anew from its paths without the steps between given pairs."""
     from honlearn.errors import InputError
-    from honlearn.hon.build import grow
+    from honlearn.experiments.links import GrownAnew
     from honlearn.paths import read_paths
-    from honlearn.tasks.link_split import cut_paths
 
-    parameters = network.parameters
-    if parameters is None:
+    if network.parameters is None:
         raise InputError(
             f"{source}: the network does not say how it was grown, so it cannot be grown anew; "
             "grow it with 'honlearn grow' and keep it as .hon"
         )
-    paths = read_paths(source)
-
-    def anew(pairs: list[tuple[str, str]]) -> HigherOrderNetwork:
-        cut = cut_paths(paths, pairs)
-        return grow(cut, order=parameters.order, tau=parameters.tau, min_support=parameters.min_support)
-
-    return anew
+    return GrownAnew(read_paths(source), network.parameters)

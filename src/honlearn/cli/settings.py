@@ -7,6 +7,7 @@ estimator's signature names, so that a wrong word is one clear line and not an e
 from __future__ import annotations
 
 import re
+import shlex
 import types
 import typing
 from collections.abc import Iterable, Sequence
@@ -45,7 +46,26 @@ Labels = Annotated[
         help="CSV: first column the node, column 'label' its class. Links need none.",
     ),
 ]
+Jobs = Annotated[
+    int, typer.Option("--jobs", metavar="N", min=1, help="Local processes; the records are the same.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="List what would run and how long it may take; run nothing.")
+]
 NAMES = ", ".join(model_names())
+
+
+_TYPED: list[str] = []
+
+
+def remember_command(words: Sequence[str]) -> None:
+    """Keep the words that the program was started with."""
+    _TYPED[:] = words
+
+
+def command_line() -> str:
+    """Return the command that is running, as one would type it, for the files of a run."""
+    return shlex.join(["honlearn", *_TYPED])
 
 
 def needed_labels(labels: Path | None) -> Path:

@@ -17,13 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError, ParameterError, check_choice, listed
+from honlearn.experiments.artefacts import keep_data, keep_node_answers
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.predictions import Predictions
 from honlearn.experiments.registry import EXECUTION, Entry
+from honlearn.experiments.runner import Watch, run_all, threads_for
 from honlearn.experiments.versions import versions
 from honlearn.hon.formats.atomic import atomic_path
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.results.records import Records, digest_of, network_digest, plain
+from honlearn.results.artefacts import answers_path
+from honlearn.results.records import digest_of, network_digest, plain
 from honlearn.seeds import derive_seed
 
 if TYPE_CHECKING:
@@ -44,6 +47,12 @@ class Contender:
         """Return every parameter that decides the result, as plain values."""
         given = self.entry.parameters(self.settings)
         return {k: plain(v) for k, v in given.items() if k not in (*EXECUTION, "random_state")}
+
+    def make(self, network: HigherOrderNetwork, seed: int, threads: int | None = None) -> Any:
+        """Return an unfitted estimator; it shows no bar and uses `threads`, unless its settings say more."""
+        known, execution = self.entry.keywords(), {"n_threads": threads, "verbose": False}
+        said = {key: value for key, value in execution.items() if key in known and value is not None}
+        return self.entry.make(network, **{**said, **self.settings}, random_state=seed)
 
 
 @dataclass(frozen=True)
@@ -127,16 +136,23 @@ def plan(data: NodeData, contenders: Sequence[Contender], folds: Folds, seeds: S
     return jobs
 
 
-def run_job(job: Job, data: NodeData) -> tuple[dict[str, Any], pandas.DataFrame]:
-    """Fit and test once; return the record and the predictions on the test nodes."""
+def run_job(
+    job: Job, data: NodeData, artefacts_in: str | Path | None = None, threads: int | None = None
+) -> tuple[dict[str, Any], pandas.DataFrame]:
+    """Fit and test once; return the record and the predictions on the test nodes.
+
+    With `artefacts_in` a run folder, what the report shows of this fit is kept there.
+    """
     nodes, labels = np.asarray(data.nodes, dtype=object), np.asarray(data.labels)
-    estimator = job.contender.entry.make(job.network, **job.contender.settings, random_state=job.seed)
+    estimator = job.contender.make(job.network, job.seed, threads)
     wall, cpu = time.perf_counter(), time.process_time()
     estimator.fit(nodes[job.train].tolist(), labels[job.train])
     fitted, fitted_cpu = time.perf_counter(), time.process_time()
     predictions = Predictions.of(estimator, nodes[job.test].tolist(), np.unique(labels).tolist())
     done, done_cpu = time.perf_counter(), time.process_time()
     truth = labels[job.test]
+    if artefacts_in is not None:
+        keep_node_answers(artefacts_in, job.digest, estimator, predictions, truth)
     record = {
         "digest": job.digest,
         "configuration": dict(job.configuration),
@@ -164,34 +180,70 @@ def run_job(job: Job, data: NodeData) -> tuple[dict[str, Any], pandas.DataFrame]
     return record, table
 
 
+@dataclass(frozen=True)
+class NodeWork:
+    """What the runner does with a job on nodes: the record, and the files beside it that are asked for.
+
+    With `need_answers` a job whose answers (see :mod:`honlearn.results.artefacts`) are not there runs again.
+    """
+
+    data: NodeData
+    folder: Path
+    keep_predictions: bool = False
+    keep_artefacts: bool = False
+    need_answers: bool = False
+    threads: int | None = None
+
+    def part(self, job: Job) -> Path:
+        """Return the file of a job's predictions."""
+        return self.folder / PREDICTIONS / f"{job.digest}.parquet"
+
+    def lacks(self, job: Job) -> bool:
+        """Return whether a file of a job is asked for and not there."""
+        if self.need_answers and not answers_path(self.folder, job.digest).exists():
+            return True
+        return self.keep_predictions and not self.part(job).exists()
+
+    def run(self, job: Job) -> dict[str, Any]:
+        """Fit and test once, keep what is asked for, and return the record."""
+        kept = self.folder if self.keep_artefacts or self.need_answers else None
+        record, table = run_job(job, self.data, kept, self.threads)
+        if self.keep_predictions:
+            self.part(job).parent.mkdir(exist_ok=True)
+            with atomic_path(self.part(job)) as draft:
+                table.to_parquet(draft, index=False)
+        return record
+
+
 def evaluate(
-    data: NodeData, jobs: Sequence[Job], folder: str | Path, *, keep_predictions: bool = False
+    data: NodeData,
+    jobs: Sequence[Job],
+    folder: str | Path,
+    *,
+    keep_predictions: bool = False,
+    keep_artefacts: bool = False,
+    processes: int = 1,
+    watch: Watch | None = None,
 ) -> Iterator[tuple[Job, dict[str, Any], bool]]:
     """Run the jobs that have no record in `folder` yet; yield each job, its record, and whether it ran now.
 
     With `keep_predictions` the predictions on each test part are in ``predictions/<digest>.parquet``, and
-    at the end all of them in ``predictions.parquet``; a job without its file is run again.
+    at the end all of them in ``predictions.parquet``; a job without its file is run again. With
+    `keep_artefacts` what the report shows is kept. `processes` and `watch` are those of
+    :func:`honlearn.experiments.runner.run_all`.
     """
-    records, parts = Records(folder), Path(folder) / PREDICTIONS
+    work = NodeWork(data, Path(folder), keep_predictions, keep_artefacts, threads=threads_for(processes))
+    if keep_artefacts:
+        for network in data.inputs.values():
+            keep_data(folder, network, data.nodes, data.labels)
+    yield from run_all(work, jobs, folder, processes=processes, watch=watch)
     if keep_predictions:
-        parts.mkdir(exist_ok=True)
-    for job in jobs:
-        part = parts / f"{job.digest}.parquet"
-        runs = job.digest not in records or (keep_predictions and not part.exists())
-        if runs:
-            record, table = run_job(job, data)
-            if keep_predictions:
-                with atomic_path(part) as draft:
-                    table.to_parquet(draft, index=False)
-            records.append(record)
-        yield job, records[job.digest], runs
-    if keep_predictions:
-        _gather(parts, jobs, Path(folder) / f"{PREDICTIONS}.parquet")
+        _gather(work, jobs, Path(folder) / f"{PREDICTIONS}.parquet")
 
 
-def _gather(parts: Path, jobs: Sequence[Job], target: Path) -> None:
+def _gather(work: NodeWork, jobs: Sequence[Job], target: Path) -> None:
     import pandas as pd
 
-    tables = [pd.read_parquet(parts / f"{job.digest}.parquet") for job in jobs]
+    tables = [pd.read_parquet(work.part(job)) for job in jobs]
     with atomic_path(target) as draft:
         pd.concat(tables, ignore_index=True).to_parquet(draft, index=False)

@@ -18,11 +18,15 @@ from typing import Any
 import numpy as np
 
 from honlearn.errors import InputError, ParameterError, check_choice, check_integer, listed
+from honlearn.experiments.artefacts import keep_data, keep_link_answers
 from honlearn.experiments.evaluate import INPUTS, Contender
 from honlearn.experiments.link_metrics import HITS, link_scores
+from honlearn.experiments.runner import Watch, run_all, threads_for
 from honlearn.experiments.versions import versions
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.results.records import Records, digest_of, network_digest, plain
+from honlearn.hon.statistics import GrowParameters
+from honlearn.paths.paths import Paths
+from honlearn.results.records import digest_of, network_digest, plain
 from honlearn.seeds import derive_seed
 
 SCORES = ("auprc", "auroc", "mrr", *(f"hits_at_{k}" for k in HITS), "single_auprc", "gain", "disagreement")
@@ -51,6 +55,23 @@ class LinkProtocol:
 
 
 @dataclass(frozen=True)
+class GrownAnew:
+    """Grows a network anew from its paths, without the steps between given pairs."""
+
+    paths: Paths
+    parameters: GrowParameters
+
+    def __call__(self, pairs: list[tuple[str, str]]) -> HigherOrderNetwork:
+        """Return the network of the paths that are cut wherever they step between the ends of a pair."""
+        from honlearn.hon.build import grow
+        from honlearn.tasks.link_split import cut_paths
+
+        asked = self.parameters
+        cut = cut_paths(self.paths, pairs)
+        return grow(cut, order=asked.order, tau=asked.tau, min_support=asked.min_support)
+
+
+@dataclass(frozen=True)
 class LinkJob:
     """One fit and one test: who, on which view of the network, in which repetition."""
 
@@ -75,6 +96,14 @@ class LinkData:
         both = ("gk", "g1") if network.n_conditional else ("gk",)
         self.inputs = both if which == "both" else (which,)
         self.split = lru_cache(maxsize=protocol.repetitions)(self._split)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process makes its splits itself, from the same seeds.
+        return {key: value for key, value in self.__dict__.items() if key != "split"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.split = lru_cache(maxsize=self.protocol.repetitions)(self._split)
 
     def _split(self, seed: int) -> Any:
         from honlearn.tasks.link_split import split_links
@@ -124,8 +153,13 @@ def plan_links(data: LinkData, contenders: Sequence[Contender], seed: int) -> li
     return jobs
 
 
-def run_link_job(job: LinkJob, data: LinkData) -> dict[str, Any]:
-    """Fit on what may be seen, test on the pairs held out, and return the record."""
+def run_link_job(
+    job: LinkJob, data: LinkData, artefacts_in: str | Path | None = None, threads: int | None = None
+) -> dict[str, Any]:
+    """Fit on what may be seen, test on the pairs held out, and return the record.
+
+    With `artefacts_in` a run folder, what the report shows of this fit is kept there.
+    """
     split = data.split(job.seed)
     network = data.visible(job.input, job.seed)
     lost = [pair for pair in split.names if not all(name in network.vocabulary for name in pair)]
@@ -133,8 +167,7 @@ def run_link_job(job: LinkJob, data: LinkData) -> dict[str, Any]:
         raise InputError(
             f"{len(lost):,} test pairs have an entity that the rebuilt network lacks, such as {lost[0]!r}"
         )
-    seed = derive_seed(job.seed, "fit")
-    estimator = job.contender.entry.make(network, **job.contender.settings, random_state=seed)
+    estimator = job.contender.make(network, derive_seed(job.seed, "fit"), threads)
     wall, cpu = time.perf_counter(), time.process_time()
     estimator.fit(exclude=split.names)
     fitted, fitted_cpu = time.perf_counter(), time.process_time()
@@ -146,6 +179,11 @@ def run_link_job(job: LinkJob, data: LinkData) -> dict[str, Any]:
             f"{type(estimator).__name__}: its probabilities are not finite, so the training diverged; "
             "lower learning_rate"
         )
+    if artefacts_in is not None:
+        tested = (split.names, split.labels, linked, members)
+        # New links are asked for once a row; other repetitions would only repeat them.
+        whole = data.network if job.repetition == 0 else None
+        keep_link_answers(artefacts_in, job.digest, estimator, tested, whole)
     return {
         "digest": job.digest,
         "configuration": dict(job.configuration),
@@ -167,13 +205,34 @@ def run_link_job(job: LinkJob, data: LinkData) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class LinkWork:
+    """What the runner does with a job on links; with `artefacts_in` what the report shows is kept there."""
+
+    data: LinkData
+    artefacts_in: Path | None = None
+    threads: int | None = None
+
+    def lacks(self, job: LinkJob) -> bool:
+        """Return False: a record of links is all there is."""
+        return False
+
+    def run(self, job: LinkJob) -> dict[str, Any]:
+        """Fit and test once, and return the record."""
+        return run_link_job(job, self.data, self.artefacts_in, self.threads)
+
+
 def evaluate_links(
-    data: LinkData, jobs: Sequence[LinkJob], folder: str | Path
+    data: LinkData,
+    jobs: Sequence[LinkJob],
+    folder: str | Path,
+    *,
+    keep_artefacts: bool = False,
+    processes: int = 1,
+    watch: Watch | None = None,
 ) -> Iterator[tuple[LinkJob, dict[str, Any], bool]]:
     """Run the jobs that have no record in `folder`; yield each job, its record, and whether it ran now."""
-    records = Records(folder)
-    for job in jobs:
-        runs = job.digest not in records
-        if runs:
-            records.append(run_link_job(job, data))
-        yield job, records[job.digest], runs
+    work = LinkWork(data, Path(folder) if keep_artefacts else None, threads_for(processes))
+    if keep_artefacts:
+        keep_data(folder, data.network)
+    yield from run_all(work, jobs, folder, processes=processes, watch=watch)

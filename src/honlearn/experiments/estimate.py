@@ -1,0 +1,105 @@
+"""What a run would do and how long it may take, before anything runs.
+
+In: jobs and a run folder. Out: one row for each (model, input, setting): how many jobs, how many have their
+record, and seconds for one job: from records of the same kind where there are any, else a rough guess from
+the sizes of network and ensemble.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from honlearn.experiments.runner import Job
+
+# Seconds for one learner, one epoch and a million numbers that pass along edges and through weights; measured
+# with DGE-bag on Wiki and on the bundled flights on one core. A guess, within a factor of three or so.
+_SECONDS_A_MILLION = 0.003
+_SECONDS_AT_LEAST = 1.0
+_EPOCHS = 40
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A row of the grid: `seconds` for one job, and on what that figure rests."""
+
+    model: str
+    input: str
+    jobs: int
+    done: int
+    seconds: float
+    basis: str
+    setting: str = ""
+    data: str = ""
+
+    @property
+    def left(self) -> float:
+        """Seconds for the jobs that have no record."""
+        return (self.jobs - self.done) * self.seconds
+
+
+def planned(
+    jobs: Sequence[Job],
+    records: Iterable[Mapping[str, Any]],
+    n_edges: Mapping[str, int],
+    *,
+    setting: str = "",
+    data: str = "",
+    extra_seconds: float = 0.0,
+) -> list[Planned]:
+    """Return the grid row by row; `n_edges` are the edges of each input.
+
+    `extra_seconds` is what a search adds to each job.
+    """
+    known = list(records)
+    there = {record["digest"] for record in known}
+    groups: dict[tuple[str, str], list[Job]] = {}
+    for job in jobs:
+        asked = job.configuration
+        groups.setdefault((asked["model"], asked["input"]), []).append(job)
+    rows = []
+    for (model, name), group in groups.items():
+        done = sum(job.digest in there for job in group)
+        seconds, basis = seconds_of(group[0].configuration, known, n_edges[name])
+        seconds += extra_seconds
+        rows.append(Planned(model, name, len(group), done, seconds, basis, setting, data))
+    return rows
+
+
+def seconds_of(
+    asked: Mapping[str, Any], records: Iterable[Mapping[str, Any]], edges: int
+) -> tuple[float, str]:
+    """Return the seconds that one job may take, and whether records or a guess say so."""
+    alike: dict[bool, list[float]] = {True: [], False: []}
+    for record in records:
+        theirs = record["configuration"]
+        if (theirs["model"], theirs["task"]) == (asked["model"], asked["task"]):
+            times = record["times"]
+            same = theirs["parameters"] == asked["parameters"] and theirs["input"] == asked["input"]
+            alike[same].append(times["fit_seconds"] + times["predict_seconds"])
+    for kind in (True, False):
+        if alike[kind]:
+            return statistics.fmean(alike[kind]), f"(from {len(alike[kind])})"
+    return _guess(asked["parameters"], edges), "(a guess)"
+
+
+def _guess(parameters: Mapping[str, Any], edges: int) -> float:
+    learners = parameters.get("n_learners") or 1
+    epochs = min(parameters.get("max_epochs") or _EPOCHS, _EPOCHS)
+    widths = parameters.get("widths") or [128, 128]
+    width = sum(widths) if isinstance(widths, (list, tuple)) else int(widths)
+    return max(_SECONDS_AT_LEAST, learners * epochs * edges * width / 1e6 * _SECONDS_A_MILLION)
+
+
+def duration(seconds: float) -> str:
+    """Return seconds, minutes or hours in a few letters.
+
+    >>> duration(5), duration(600), duration(9000)
+    ('5 s', '10 min', '2.5 h')
+    """
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    return f"{round(whole / 60)} min" if whole < 6000 else f"{whole / 3600:.1f} h"
