@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from honlearn import datasets as datasets
+    from honlearn.baselines.saving import load_model as load_model
     from honlearn.errors import HonlearnError as HonlearnError
     from honlearn.hon import GramCounts as GramCounts
     from honlearn.hon import HigherOrderNetwork as HigherOrderNetwork
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from honlearn.paths import stream_paths as stream_paths
     from honlearn.tasks import DGEClassifier as DGEClassifier
     from honlearn.tasks import DGELinkPredictor as DGELinkPredictor
-    from honlearn.tasks import load_model as load_model
     from honlearn.tasks import split_links as split_links
 
 _HOME = {
@@ -39,7 +39,7 @@ _HOME = {
     "load_network": "honlearn.hon",
     "DGEClassifier": "honlearn.tasks",
     "DGELinkPredictor": "honlearn.tasks",
-    "load_model": "honlearn.tasks",
+    "load_model": "honlearn.baselines.saving",
     "split_links": "honlearn.tasks",
 }
 

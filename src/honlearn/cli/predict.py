@@ -51,7 +51,7 @@ def predict(
     """Write what a saved model thinks of each node or pair, and how sure it is."""
     from honlearn.errors import ParameterError
     from honlearn.experiments.predictions import Predictions
-    from honlearn.tasks import load_model
+    from honlearn.baselines.saving import load_model
 
     if output is not None:
         _check_output(output)

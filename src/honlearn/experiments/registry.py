@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from honlearn.baselines.catalogue import BASELINES
 from honlearn.errors import ParameterError, check_choice, did_you_mean, listed
 
 TASKS = ("nodes", "links")
@@ -154,4 +155,11 @@ def _register_ensembles() -> None:
         register(Entry("dge-batch", (task,), text, home, {"variant": "batch", "shared": True}))
 
 
+def _register_baselines() -> None:
+    for listed_one in BASELINES:
+        home = f"honlearn.baselines.{listed_one.home}"
+        register(Entry(listed_one.name, (listed_one.task,), listed_one.description, home))
+
+
 _register_ensembles()
+_register_baselines()

@@ -19,7 +19,7 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.pair_training import PairExamples, Unlinked
 from honlearn.models.pairs import OPERATORS, PairArchitecture
 from honlearn.models.training import TrainingOptions
-from honlearn.sampling.pairs import Pairs, count_unlinked, pair_keys
+from honlearn.sampling.pairs import Pairs, count_unlinked, keyed_pairs, linked_keys, pair_keys
 from honlearn.seeds import generator
 from honlearn.tasks import parameters as check
 
@@ -130,6 +130,24 @@ def _binary(y: Any, count: int) -> NDArray[np.int64]:
     if strange or values.dtype.kind not in "biuf":
         raise InputError(f"labels of pairs are 1 (linked) and 0 (not), got {listed(map(repr, strange), 5)}")
     return values.astype(np.int64)
+
+
+def training_pairs(
+    network: HigherOrderNetwork, pairs: Any, y: Any, exclude: Any, directed: bool, seed: int
+) -> tuple[PairExamples, Unlinked | None]:
+    """Return the pairs to train on, and where new unlinked ones may come from (None for pairs of the user).
+
+    Without `pairs`: every linked pair, and as many that are not. Pairs in `exclude` are neither.
+    """
+    if pairs is not None:
+        return labelled_pairs(network, pairs, y, directed), None
+    linked = linked_keys(network, directed)
+    held = np.empty((0, 2), np.int32) if exclude is None else pair_codes(network, exclude, "fit")
+    # The way back of a pair that is held out is hidden too: it may be linked, so it is no example either.
+    out = pair_keys(np.concatenate([held, held[:, ::-1]]), network.n_entities, directed)
+    unlinked = Unlinked(network.n_entities, np.union1d(linked, out), directed)
+    positives = keyed_pairs(np.setdiff1d(linked, out), network.n_entities)
+    return own_pairs(positives, unlinked, seed), unlinked
 
 
 def own_pairs(positives: Pairs, unlinked: Unlinked, seed: int) -> PairExamples:

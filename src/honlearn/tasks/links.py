@@ -21,7 +21,7 @@ from honlearn.models.pair_training import PairExamples, PairProblem, PairTrainer
 from honlearn.models.pairs import PairArchitecture, PairEnsemble
 from honlearn.models.runtime import Runtime
 from honlearn.models.training import Trainer, TrainingOptions
-from honlearn.sampling.pairs import Pairs, PairSampler, keyed_pairs, linked_keys, pair_keys
+from honlearn.sampling.pairs import Pairs, PairSampler, linked_keys, pair_keys
 from honlearn.seeds import root_seed
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
@@ -150,31 +150,14 @@ class DGELinkPredictor(EnsembleEstimator):
             shape = check_links.architecture(given, network.n_entities)
             check.draws(self.n_draws)
             self.seed_ = root_seed(self.random_state)
-            examples, unlinked = self._examples(network, X, y, exclude)
+            examples, unlinked = check_links.training_pairs(network, X, y, exclude, self.directed, self.seed_)
+            unlinked = unlinked if self.new_negatives else None
             options = check_links.training_options(given, len(examples))
             state, trainers = self._train(shape, options, examples, unlinked)
         self.classes_ = np.array([0, 1])
         self.n_linked_ = int(examples.labels.sum())
         self._remember(shape, state, trainers, options.checkpoint)
         return self
-
-    def _examples(
-        self, network: HigherOrderNetwork, X: Any, y: Any, exclude: Any
-    ) -> tuple[PairExamples, Unlinked | None]:
-        """Return the pairs to train on, and where new unlinked ones may come from."""
-        if X is not None:
-            return check_links.labelled_pairs(network, X, y, self.directed), None
-        linked = linked_keys(network, self.directed)
-        held = np.empty((0, 2), np.int32)
-        if exclude is not None:
-            held = check_links.pair_codes(network, exclude, "fit")
-        # The way back of a pair that is held out is hidden too: it may be linked, so it is no example either.
-        out = pair_keys(np.concatenate([held, held[:, ::-1]]), network.n_entities, self.directed)
-        taken = np.union1d(linked, out)
-        unlinked = Unlinked(network.n_entities, taken, self.directed)
-        positives = keyed_pairs(np.setdiff1d(linked, out), network.n_entities)
-        examples = check_links.own_pairs(positives, unlinked, self.seed_)
-        return examples, unlinked if self.new_negatives else None
 
     def _train(
         self,

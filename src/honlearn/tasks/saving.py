@@ -51,8 +51,8 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
     write_model(folder, type(model).__name__, config, tensors, model.network)
 
 
-def load_model(folder: str | os.PathLike[str]) -> Any:
-    """Return the model that ``save`` wrote to `folder`: a ``DGEClassifier`` or a ``DGELinkPredictor``.
+def load_model(folder: str | os.PathLike[str], made: type | None = None) -> Any:
+    """Return the ensemble that ``save`` wrote to `folder`; `made` is its class where that is not one of ours.
 
     Nothing in the folder is run as code.
     """
@@ -66,6 +66,9 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
         "DGEClassifier": (DGEClassifier, Architecture),
         "DGELinkPredictor": (DGELinkPredictor, PairArchitecture),
     }
+    if made is not None:
+        base = DGEClassifier if issubclass(made, DGEClassifier) else DGELinkPredictor
+        kinds[config["kind"]] = (made, kinds[base.__name__][1])
     if config["kind"] not in kinds:
         raise FormatError(f"{folder}: a model of kind {config['kind']!r}, which this honlearn does not know")
     estimator, architecture = kinds[config["kind"]]

@@ -1,0 +1,45 @@
+"""Which baselines there are: name, task, and the class behind it, imported on use.
+
+In: nothing. Out: rows for the registry of models, and the classes that a saved folder may name.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One baseline for one task; `home` is ``"module:class"``."""
+
+    name: str
+    task: str
+    home: str
+    description: str
+
+    def estimator(self) -> type:
+        """Return the class, imported now."""
+        module, _, name = self.home.partition(":")
+        made: type = getattr(importlib.import_module(f"honlearn.baselines.{module}"), name)
+        return made
+
+
+_DESCRIPTIONS = {
+    "gcn": "graph convolutional network (Kipf & Welling 2017)",
+}
+# Name: the class for nodes and the class for links, None where there is none.
+_HOMES: dict[str, tuple[str | None, str | None]] = {
+    "gcn": ("gcn:GCNClassifier", "gcn:GCNLinkPredictor"),
+}
+BASELINES = [
+    Listed(name, task, home, _DESCRIPTIONS[name])
+    for name, homes in _HOMES.items()
+    for task, home in zip(("nodes", "links"), homes, strict=True)
+    if home is not None
+]
+
+
+def estimators() -> dict[str, type]:
+    """Return the classes of all baselines by their names."""
+    return {entry.home.partition(":")[2]: entry.estimator() for entry in BASELINES}

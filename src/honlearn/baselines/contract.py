@@ -1,0 +1,205 @@
+"""The contract of every baseline: what `fit` and `predict_proba` take and give, and what is saved.
+
+In: names of nodes or pairs, and labels. Out: fitted estimators. Names are checked and become integers here; a
+model overrides four methods that speak of integers and tensors alone. Parameters are the fields of a
+dataclass, so that a model's file lists its own and inherits the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from honlearn.errors import InputError, ParameterError
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.models.pair_training import PairExamples, Unlinked
+from honlearn.sampling.pairs import Pairs
+from honlearn.seeds import root_seed
+from honlearn.tasks import link_parameters as check_links
+from honlearn.tasks import parameters as check
+
+if TYPE_CHECKING:
+    import pandas
+
+State = dict[str, torch.Tensor]
+
+# They say how a fit runs, or are known otherwise; they do not decide what comes out of it.
+NOT_DECIDING = (
+    "network",
+    "n_threads",
+    "checkpoint",
+    "checkpoint_seconds",
+    "random_state",
+    "verbose",
+)
+
+
+@dataclass(eq=False, repr=False)
+class Baseline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What all baselines have: a network, and how a fit runs.
+
+    `n_threads`, `checkpoint`, `checkpoint_seconds`, `random_state` and `verbose` are as for
+    :class:`honlearn.DGEClassifier`. Fitted: ``classes_``, ``seed_``, ``state_`` (every tensor that predicts),
+    ``n_parameters_``, and ``history_`` (a table, empty where nothing is trained in epochs).
+    """
+
+    network: HigherOrderNetwork
+    n_threads: int | None = None
+    checkpoint: str | PathLike[str] | None = None
+    checkpoint_seconds: float = 60.0
+    random_state: int | np.random.Generator | None = None
+    verbose: bool | None = None
+
+    # --- what a model says of itself -----------------------------------------------------------------
+
+    def _check(self) -> None:
+        """Raise a ParameterError for a parameter that is out of range; called first in `fit`."""
+
+    def _restore(self, state: State) -> None:
+        """Take over the tensors of a fit, from `fit` itself or from a folder."""
+        self.state_ = state
+
+    def _finish(self, state: State, history: list[dict[str, Any]], n_parameters: int) -> None:
+        import pandas as pd
+
+        self._restore({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()})
+        self.history_: pandas.DataFrame = pd.DataFrame(history)
+        self.n_parameters_ = n_parameters
+
+    # --- what all share ------------------------------------------------------------------------------
+
+    def fingerprint(self, phase: str, *examples: NDArray[Any]) -> str:
+        """Return a digest of all that decides the result, so that a checkpoint finds only its own run."""
+        given = {k: v for k, v in self.get_params(deep=False).items() if k not in NOT_DECIDING}
+        text = repr((type(self).__name__, phase, self.seed_, sorted(given.items())))
+        digest, network = hashlib.sha256(text.encode()), self.network
+        for array in (network.grams, network.indptr, network.indices, network.weights, *examples):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each example, [B]."""
+        best = self.predict_proba(X).argmax(1)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return class probabilities, [B, C]; columns as in ``classes_``."""
+        raise NotImplementedError
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the fitted model to `folder`; :func:`honlearn.load_model` reads it back."""
+        from honlearn.baselines.saving import save_baseline
+
+        check_is_fitted(self, "state_")
+        save_baseline(self, folder)
+
+
+class NodeBaseline(Baseline):
+    """Classifies nodes. A model overrides `_fit_nodes` and `_nodes_proba`."""
+
+    def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
+        """Train on entities [n] of these classes [n]; end with a call of `_finish`."""
+        raise NotImplementedError
+
+    def _nodes_proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return probabilities [B, C] of entities [B]."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Train on the nodes named in X with labels y; other nodes of the network take part unlabelled."""
+        with speaking_of(self):
+            network = check.network(self.network)
+            nodes = check.node_codes(network, X, "fit")
+            self.classes_, codes = check.class_codes(y, len(nodes))
+            self._check()
+            self.seed_ = root_seed(self.random_state)
+            with threads(self.n_threads):
+                self._fit_nodes(nodes, codes, len(self.classes_))
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return class probabilities, [B, C]; columns as in ``classes_``."""
+        check_is_fitted(self, "state_")
+        with speaking_of(self), threads(self.n_threads):
+            nodes = check.node_codes(self.network, X, "predict_proba")
+            if not len(nodes):
+                return np.zeros((0, len(self.classes_)), np.float32)
+            return self._nodes_proba(nodes)
+
+
+@dataclass(eq=False, repr=False)
+class LinkBaseline(Baseline):
+    """Predicts links. A model overrides `_fit_pairs` and `_pairs_proba`.
+
+    With `directed` (u, v) is the link u → v; without it order never counts.
+    """
+
+    directed: bool = True
+
+    def _fit_pairs(self, examples: PairExamples, unlinked: Unlinked | None) -> None:
+        """Train on labelled pairs; `unlinked` draws new negatives, None if the user gave all pairs."""
+        raise NotImplementedError
+
+    def _pairs_proba(self, pairs: Pairs) -> NDArray[np.float32]:
+        """Return the probability [B] that each of the pairs [B, 2] is linked."""
+        raise NotImplementedError
+
+    def fit(self, X: Any = None, y: Any = None, *, exclude: Any = None) -> Any:
+        """Train on pairs X [n, 2] with labels y (1: linked), or on pairs of the network; see `exclude` there.
+
+        `exclude` names pairs that are held out for a test: they and their ways back are no examples.
+        """
+        with speaking_of(self):
+            network = check.network(self.network)
+            self._check()
+            self.seed_ = root_seed(self.random_state)
+            examples, unlinked = check_links.training_pairs(network, X, y, exclude, self.directed, self.seed_)
+            self.classes_ = np.array([0, 1])
+            with threads(self.n_threads):
+                self._fit_pairs(examples, unlinked)
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return the probabilities that each pair is not, and is, linked: [B, 2], as in ``classes_``."""
+        check_is_fitted(self, "state_")
+        with speaking_of(self), threads(self.n_threads):
+            pairs = check_links.pair_codes(self.network, X, "predict_proba")
+            pairs = check_links.in_order(pairs, self.directed)
+            linked = self._pairs_proba(pairs) if len(pairs) else np.zeros(0, np.float32)
+        return np.stack([1.0 - linked, linked], 1).astype(np.float32)
+
+
+@contextmanager
+def speaking_of(model: Baseline) -> Iterator[None]:
+    """Let checks that are shared with our own estimators name this model."""
+    try:
+        yield
+    except (ParameterError, InputError) as error:
+        text = str(error)
+        own = text.replace("DGEClassifier", type(model).__name__)
+        own = own.replace("DGELinkPredictor", type(model).__name__)
+        if own == text:
+            raise
+        raise type(error)(own) from None
+
+
+@contextmanager
+def threads(count: int | None) -> Iterator[None]:
+    """Run torch on `count` threads inside the block, as before after it; None changes nothing."""
+    before = torch.get_num_threads()
+    if count is not None:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
