@@ -1,0 +1,187 @@
+"""Search for settings, inside a training part: suggestions by optuna, every trial kept as it finishes.
+
+In: a space, a budget and a function that fits with some settings and scores them on a validation part. Out:
+the best settings and what was tried. The first trial is what the model does by default, so a search never
+chooses worse, by its own validation, than no search. A trial's suggestion depends on the seed and on the
+trials before it alone, so that a search that was killed goes on as if it had not been.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from honlearn.errors import HonlearnError, InputError, check_integer, check_real
+from honlearn.experiments.spaces import Space
+from honlearn.results.records import Records
+from honlearn.seeds import derive_seed
+
+# Suggestions in a row that were tried before; a small space is then as good as exhausted.
+_REPEATS = 50
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When a search ends: after so many minutes, or so many trials, whichever is first; None is no limit.
+
+    With `trials` alone the result does not depend on the speed of the machine.
+    """
+
+    minutes: float | None = 2.0
+    trials: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.minutes is not None:
+            check_real("search", "minutes", self.minutes, 0)
+        if self.trials is not None:
+            check_integer("search", "trials", self.trials, 1)
+        if self.minutes is None and self.trials is None:
+            raise InputError("a search needs a budget: minutes, trials, or both")
+
+    def is_spent(self, trials: int, seconds: float) -> bool:
+        """Return whether another trial may not begin."""
+        late = self.minutes is not None and seconds >= 60 * self.minutes
+        return late or (self.trials is not None and trials >= self.trials)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One point that was tried: None is the model's default; a score of None means that the fit failed."""
+
+    point: Mapping[str, Any] | None
+    score: float | None
+    seconds: float
+    repeats: bool = False
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The outcome of a search: the best point (None: the defaults), its score, and all trials."""
+
+    point: Mapping[str, Any] | None
+    score: float | None
+    trials: tuple[Trial, ...]
+
+    def described(self) -> dict[str, Any]:
+        """Return what a record says of the search."""
+        fits = [trial for trial in self.trials if not trial.repeats]
+        return {
+            "point": None if self.point is None else _plain_point(self.point),
+            "validation_score": self.score,
+            "default_score": fits[0].score if fits else None,
+            "trials": len(fits),
+            "failed": sum(trial.score is None for trial in fits),
+            "seconds": round(sum(trial.seconds for trial in fits), 3),
+        }
+
+
+def search(
+    evaluate: Callable[[Mapping[str, Any] | None], float],
+    space: Space,
+    budget: Budget,
+    seed: int,
+    folder: str | Path,
+) -> Found:
+    """Try points of `space` until the budget is spent; trials found in `folder` are not run again.
+
+    `evaluate` takes a point, or None for the defaults, and returns a score, the higher the better.
+    """
+    kept = Records(folder)
+    trials = [_read(record) for record in sorted(kept, key=lambda record: int(record["digest"]))]
+    suggest = _Suggestions(space, seed)
+    repeats = 0
+    while True:
+        fits = [trial for trial in trials if not trial.repeats]
+        if trials and (not space.size or budget.is_spent(len(fits), sum(trial.seconds for trial in fits))):
+            break
+        if len({_key(trial.point) for trial in fits if trial.point is not None}) == space.size > 0:
+            break
+        point = None if not trials else suggest.next(trials)
+        known = next((trial for trial in fits if trials and _key(trial.point) == _key(point)), None)
+        trial = _try(evaluate, point) if known is None else Trial(point, known.score, 0.0, repeats=True)
+        trials.append(trial)
+        kept.append(_written(trial, len(trials) - 1))
+        repeats = repeats + 1 if trial.repeats else 0
+        if repeats >= _REPEATS:
+            break
+    good = [trial for trial in trials if trial.score is not None]
+    if not good:
+        raise InputError(f"every trial of the search failed, the first with: {trials[0].error}")
+    best = max(good, key=lambda trial: trial.score or 0.0)
+    return Found(best.point, best.score, tuple(trials))
+
+
+def _try(evaluate: Callable[[Mapping[str, Any] | None], float], point: Mapping[str, Any] | None) -> Trial:
+    begun = time.perf_counter()
+    try:
+        score, error = float(evaluate(point)), ""
+    except HonlearnError as failure:
+        score, error = None, str(failure).splitlines()[0]
+    return Trial(point, score, round(time.perf_counter() - begun, 4), error=error)
+
+
+class _Suggestions:
+    """Points by optuna's tree-structured Parzen estimator, from the trials so far."""
+
+    def __init__(self, space: Space, seed: int) -> None:
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self.optuna, self.seed = optuna, seed
+        self.choices = {
+            name: {_word(choice): choice for choice in row} for name, row in space.dimensions.items()
+        }
+        self.axes: dict[str, Any] = {
+            name: optuna.distributions.CategoricalDistribution(list(row))
+            for name, row in self.choices.items()
+        }
+
+    def next(self, trials: list[Trial]) -> dict[str, Any]:
+        """Return a point that depends on the trials before it and on the seed alone."""
+        seed = derive_seed(self.seed, "trial", len(trials)) % 2**32
+        study = self.optuna.create_study(
+            direction="maximize", sampler=self.optuna.samplers.TPESampler(seed=seed)
+        )
+        # The default is no point of the space and says nothing of it.
+        study.add_trials([self._told(trial) for trial in trials if trial.point is not None])
+        words = study.ask(self.axes).params
+        return {name: self.choices[name][words[name]] for name in self.axes}
+
+    def _told(self, trial: Trial) -> Any:
+        state, point = self.optuna.trial.TrialState, trial.point or {}
+        return self.optuna.trial.create_trial(
+            state=state.FAIL if trial.score is None else state.COMPLETE,
+            params={name: _word(point[name]) for name in self.axes},
+            distributions=self.axes,
+            value=trial.score,
+        )
+
+
+def _word(choice: Any) -> str:
+    return json.dumps(list(choice) if isinstance(choice, tuple) else choice)
+
+
+def _key(point: Mapping[str, Any] | None) -> str | None:
+    return None if point is None else json.dumps(_plain_point(point), sort_keys=True)
+
+
+def _plain_point(point: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in point.items()}
+
+
+def _written(trial: Trial, number: int) -> dict[str, Any]:
+    point = None if trial.point is None else _plain_point(trial.point)
+    facts = {"point": point, "score": trial.score, "seconds": trial.seconds}
+    return {"digest": str(number), **facts, "repeats": trial.repeats, "error": trial.error}
+
+
+def _read(record: Mapping[str, Any]) -> Trial:
+    point = record["point"]
+    if point is not None:
+        point = {name: tuple(value) if isinstance(value, list) else value for name, value in point.items()}
+    return Trial(point, record["score"], record["seconds"], record["repeats"], record["error"])

@@ -1,0 +1,138 @@
+"""Whether a difference means something: paired tests between models, and ours against a printed mean.
+
+In: records of two models on the same folds and seeds, or two means with their deviations. Out: plain values
+and words. "Better" is said only where the corrected resampled t-test says so; all else is a tie.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from honlearn.results.metrics import corrected_t_test
+
+LEVEL = 0.05
+LOWER_IS_BETTER = ("log_loss",)
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Differences of a score on the same test parts: how many, their mean, and two p-values.
+
+    `p_value` is that of the corrected resampled t-test (training parts overlap), `p_wilcoxon` that of the
+    signed-rank test over the same pairs, which does not know of the overlap and is therefore too sure.
+    """
+
+    pairs: int
+    difference: float
+    p_value: float | None
+    p_wilcoxon: float | None
+
+    def verdict(self, score: str = "micro_f1", level: float = LEVEL) -> str:
+        """Return ``"better"``, ``"worse"`` or ``"tie"``, of the first against the second."""
+        if self.p_value is None or self.p_value >= level or self.difference == 0:
+            return "tie"
+        higher = self.difference > 0
+        return "better" if higher != (score in LOWER_IS_BETTER) else "worse"
+
+
+def paired(ours: Sequence[Record], theirs: Sequence[Record], score: str = "micro_f1") -> Paired | None:
+    """Compare two models on the (seed, fold, test part) that both have; None where there is none."""
+    first, second = ({_pair(record): record for record in records} for records in (ours, theirs))
+    both = [key for key in first if key in second]
+    if not both:
+        return None
+    values = [first[key]["scores"][score] - second[key]["scores"][score] for key in both]
+    share = statistics.fmean(first[key]["sizes"]["test"] / first[key]["sizes"]["train"] for key in both)
+    return Paired(len(both), statistics.fmean(values), corrected_t_test(values, share), wilcoxon(values))
+
+
+def wilcoxon(differences: Sequence[float]) -> float | None:
+    """Return the two-sided p-value of the signed-rank test; None for fewer than two differences.
+
+    Differences of 0 are dropped; if all are 0 the value is 1.
+
+    >>> wilcoxon([0.02, 0.01, 0.03, 0.02, 0.04])
+    0.0625
+    """
+    if len(differences) < 2:
+        return None
+    # Scores are ratios of counts, so differences that are equal may differ in their last bits.
+    values = np.round(np.asarray(differences, np.float64), 12)
+    values = values[values != 0]
+    if not values.size:
+        return 1.0
+    from scipy.stats import rankdata
+
+    ranks = rankdata(np.abs(values))
+    return _signed_rank_p(ranks, float(ranks[values > 0].sum()))
+
+
+def _signed_rank_p(ranks: Any, positive: float) -> float:
+    """Return the exact two-sided p-value by counting sign patterns, or the normal one beyond 20 pairs."""
+    total = float(ranks.sum())
+    extreme = abs(positive - total / 2)
+    if len(ranks) > 20:
+        from scipy.stats import norm
+
+        spread = math.sqrt(float((ranks**2).sum()) / 4)
+        return float(min(1.0, 2 * norm.sf(max(extreme - 0.5, 0.0) / spread)))
+    # Ranks are multiples of a half, so doubled sums are whole numbers: count the patterns of each sum.
+    doubled = np.round(2 * ranks).astype(np.int64)
+    counts = np.zeros(int(doubled.sum()) + 1)
+    counts[0] = 1
+    for rank in doubled:
+        moved = np.zeros_like(counts)
+        moved[rank:] = counts[: len(counts) - rank]
+        counts = counts + moved
+    sums = np.arange(len(counts)) / 2
+    return float(counts[np.abs(sums - total / 2) >= extreme - 1e-9].sum() / counts.sum())
+
+
+def _pair(record: Record) -> tuple[Any, ...]:
+    asked = record["configuration"]
+    return asked["seed"], asked["fold"], asked["data"]["test"]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Ours minus the published mean, the standard error of that, and whether it is within two of them."""
+
+    difference: float
+    error: float | None
+
+    @property
+    def within(self) -> bool | None:
+        """Whether the difference is within two standard errors; None where no error is known."""
+        return None if self.error is None else abs(self.difference) <= 2 * self.error + 1e-12
+
+    @property
+    def words(self) -> str:
+        """The answer as a word for tables."""
+        return {True: "within", False: "above" if self.difference > 0 else "below", None: ""}[self.within]
+
+
+def gap(
+    mean: float,
+    deviation: float | None,
+    count: int,
+    published: float,
+    published_deviation: float | None,
+    published_count: int,
+) -> Gap:
+    """Return the difference of two means; its error is √(s²/n + s'²/n'), as if folds were independent.
+
+    >>> gap(0.700, 0.02, 5, 0.681, 0.00, 5).words, gap(0.690, 0.02, 5, 0.681, 0.00, 5).words
+    ('above', 'within')
+    """
+    if deviation is None:
+        return Gap(mean - published, None)
+    variance = deviation**2 / count + (published_deviation or 0.0) ** 2 / published_count
+    return Gap(mean - published, math.sqrt(variance))

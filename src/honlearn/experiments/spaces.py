@@ -1,0 +1,147 @@
+"""What a search may choose from: the paper's grid (its Table 4), or choices of the user's own.
+
+In: an entry of the registry, and settings that are given and therefore not searched. Out: a :class:`Space`:
+dimensions with their choices, and how a point of it becomes settings of the model's keywords. A size of the
+grid that a model has no keyword for is left out, and `left_out` names it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from honlearn.errors import FormatError, MissingFileError, did_you_mean, listed
+from honlearn.experiments.registry import Entry
+from honlearn.experiments.shapes import keyword_for, with_shape
+
+_DEPTH, _UNITS = (1, 2, 3), (128, 256, 512, 1024, 2048)
+_SAMPLES, _BATCH = (32, 64, 128, 256, 512, 1024), (16, 32, 64)
+_NEAR = {"samples": _SAMPLES, "samples_2": (1, 2, 4, 8), "batch_size": _BATCH}
+_SHAPE = {"layers": _DEPTH, "width": _UNITS}
+_DGE: dict[str, tuple[Any, ...]] = {
+    **_SHAPE,
+    "learners": (4, 8, 16),
+    "samples": _SAMPLES[:4],
+    "samples_2": (1, 2, 4),
+    "batch_size": _BATCH,
+}
+
+# Table 4, by model; HONEM and the simplest baselines have nothing to choose.
+PAPER: dict[str, dict[str, tuple[Any, ...]]] = {
+    "gcn": _SHAPE,
+    "gcnii": {**_SHAPE, "layers": (1, 2, 3, 4, 6, 8)},
+    "gat": {**_SHAPE, "heads": (4, 8, 16)},
+    "gatv2": {**_SHAPE, "heads": (4, 8, 16)},
+    "graphsage": {**_SHAPE, **_NEAR, "aggregator": ("mean", "max")},
+    "gin": {**_SHAPE, **_NEAR},
+    "graphsaint": {**_SHAPE, "roots": (256, 512, 1024, 2048, 4096), "walk_length": (2, 3, 4)},
+    "pathgcn": {**_SHAPE, "walks": (10, 50, 100, 200), "walk_length": (2, 3, 4, 5)},
+    "ho-gnn": _SHAPE,
+    "seal": {**_SHAPE, "hops": (1, 2, 3)},
+}
+# The same for every configuration of the paper: dropout, the learning rate, GCNII's constants.
+_DROPOUT, _RATE, _SLOW_RATE = 0.4, 0.01, 0.0005
+
+
+@dataclass(frozen=True)
+class Space:
+    """Dimensions with their choices, the keywords that every point has, and what was left out."""
+
+    name: str
+    dimensions: Mapping[str, tuple[Any, ...]]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of points; 0 where there is nothing to choose."""
+        return prod(len(choices) for choices in self.dimensions.values()) if self.dimensions else 0
+
+    def described(self) -> dict[str, Any]:
+        """Return the space as plain values, for a configuration."""
+        dimensions = {name: [_plain(choice) for choice in row] for name, row in self.dimensions.items()}
+        return {"name": self.name, "dimensions": dimensions, "fixed": dict(self.fixed)}
+
+    def settings(self, entry: Entry, point: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of a model that a point stands for."""
+        if self.name != "paper":
+            return {**self.fixed, **point}
+        settings = dict(self.fixed)
+        if "layers" in point or "width" in point:
+            settings = with_shape(entry, settings, point.get("layers"), point.get("width"))
+        if "samples" in point:
+            depth = point.get("layers", 2)
+            settings["fan_outs"] = (point["samples"], point.get("samples_2", 1), 1)[:depth]
+        for size, choice in point.items():
+            if size not in ("layers", "width", "samples", "samples_2"):
+                settings[str(keyword_for(entry, size))] = choice
+        return settings
+
+
+def paper_space(entry: Entry, given: Mapping[str, Any] = {}) -> Space:
+    """Return the grid of Table 4 for a model, without what is `given` already."""
+    grid = _DGE if entry.name.startswith("dge-") else PAPER.get(entry.name, {})
+    kept, left_out = {}, []
+    for size, choices in grid.items():
+        word = keyword_for(entry, size.removesuffix("_2"))
+        if word is None:
+            left_out.append(size)
+        elif word not in given:
+            kept[size] = choices
+    fixed = _constants(entry) if grid else {}
+    return Space("paper", kept, {k: v for k, v in fixed.items() if k not in given}, tuple(left_out))
+
+
+def _constants(entry: Entry) -> dict[str, Any]:
+    rate = _SLOW_RATE if entry.name in ("gat", "gatv2") else _RATE
+    wanted: dict[str, Any] = {"dropout": _DROPOUT, "learning_rate": rate}
+    if entry.name == "gcnii":
+        wanted |= {"alpha": 0.5, "lambda": 1.0}
+    named = {keyword_for(entry, size): value for size, value in wanted.items()}
+    known = entry.keywords()
+    both: dict[str, Any] = dict.fromkeys(set(known) & {"input_dropout", "hidden_dropout"}, _DROPOUT)
+    return {**{word: value for word, value in named.items() if word is not None}, **both}
+
+
+def own_space(entry: Entry, choices: Mapping[str, Any], given: Mapping[str, Any] = {}) -> Space:
+    """Return a space over a model's own keywords: ``{"widths": [[64], [64, 64]], "dropout": [0.2, 0.4]}``."""
+    known = [word for word in entry.keywords() if word not in entry.decided]
+    strange = [word for word in choices if word not in known]
+    if strange:
+        raise FormatError(
+            f"the space of {entry.name} names {listed(map(repr, strange))}{did_you_mean(strange[0], known)}; "
+            f"there are {listed(known, 40)}"
+        )
+    rows = {word: _row(word, row) for word, row in choices.items() if word not in given}
+    return Space("own", rows)
+
+
+def _row(word: str, choices: Any) -> tuple[Any, ...]:
+    if not isinstance(choices, list) or not choices:
+        raise FormatError(
+            f"the choices of {word!r} must be a list with at least one. Got {choices!r} instead"
+        )
+    return tuple(tuple(choice) if isinstance(choice, list) else choice for choice in choices)
+
+
+def read_spaces(path: str | PathLike[str]) -> dict[str, dict[str, Any]]:
+    """Return the choices of a JSON file by model: ``{"dge-bag": {"n_learners": [4, 8]}, …}``."""
+    source = Path(path)
+    if not source.is_file():
+        raise MissingFileError(f"{source}: no such file; name a JSON file of models with their choices")
+    try:
+        found = json.loads(source.read_text("utf-8"))
+        return {str(model): dict(choices) for model, choices in found.items()}
+    except (ValueError, AttributeError, TypeError) as error:
+        raise FormatError(
+            f"{source}: not a space; expected {{model: {{keyword: [choices]}}}} ({error})"
+        ) from None
+
+
+def _plain(choice: Any) -> Any:
+    return list(choice) if isinstance(choice, tuple) else choice
