@@ -27,10 +27,14 @@ class Listed:
 
 _DESCRIPTIONS = {
     "gcn": "graph convolutional network (Kipf & Welling 2017)",
+    "gcnii": "deep graph convolutions with initial residual and identity mapping (Chen et al. 2020)",
+    "ho-gnn": "GCN on the higher-order network, mean over all relatives (Jin et al. 2022)",
 }
 # Name: the class for nodes and the class for links, None where there is none.
 _HOMES: dict[str, tuple[str | None, str | None]] = {
     "gcn": ("gcn:GCNClassifier", "gcn:GCNLinkPredictor"),
+    "gcnii": ("gcnii:GCNIIClassifier", "gcnii:GCNIILinkPredictor"),
+    "ho-gnn": ("ho_gnn:HOGNNClassifier", "ho_gnn:HOGNNLinkPredictor"),
 }
 BASELINES = [
     Listed(name, task, home, _DESCRIPTIONS[name])
