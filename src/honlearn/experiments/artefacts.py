@@ -53,7 +53,7 @@ def keep_facts(run: str | Path, labels: str | Path | None) -> None:
 
 
 def _table(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
-    """Yield the first column and the named others of each row, numbers as numbers; the class is left out."""
+    """Yield the first column and the named others of each row; the class is left out."""
     from honlearn.labels import csv_rows
 
     rows = csv_rows(path)
@@ -63,19 +63,11 @@ def _table(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
         yield (
             row[0],
             {
-                name: _number(value)
+                name: value
                 for name, value in named
                 if name.strip() and value.strip() and name.strip().casefold() != "label"
             },
         )
-
-
-def _number(text: str) -> Any:
-    try:
-        value = float(text)
-    except ValueError:
-        return text
-    return value if math.isfinite(value) else text
 
 
 def keep_node_answers(
@@ -98,16 +90,8 @@ def keep_node_answers(
         drawn[..., own] = votes
         arrays["drawn"] = drawn
         if relatives is not None:
-            arrays["relatives"] = place_in_family(estimator.network)[relatives].astype(np.int32)
+            arrays["relatives"] = artefacts.place_in_family(estimator.network)[relatives].astype(np.int32)
     artefacts.write_answers(run, digest, artefacts.Answers(about, arrays))
-
-
-def place_in_family(network: HigherOrderNetwork) -> NDArray[np.int64]:
-    """Return the place of each node in its family, 0 for a base node, int64 [N]."""
-    starts = np.repeat(network.family_indptr[:-1], np.diff(network.family_indptr))
-    place = np.empty(network.n_nodes, np.int64)
-    place[network.family_indices] = np.arange(network.n_nodes) - starts
-    return place
 
 
 def keep_link_answers(

@@ -68,6 +68,14 @@ def read_answers(run: str | Path, digest: str) -> Answers | None:
         raise _damaged(path, error) from None
 
 
+def place_in_family(network: HigherOrderNetwork) -> NDArray[np.int64]:
+    """Return the place of each node in its family, 0 for a base node, int64 [N]: how relatives are named."""
+    starts = np.repeat(network.family_indptr[:-1], np.diff(network.family_indptr))
+    place = np.empty(network.n_nodes, np.int64)
+    place[network.family_indices] = np.arange(network.n_nodes) - starts
+    return place
+
+
 def write_network(run: str | Path, network: HigherOrderNetwork) -> str:
     """Write the network, unless it is there; return its digest."""
     digest = network_digest(network)

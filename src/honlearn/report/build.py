@@ -1,0 +1,76 @@
+"""``write_report``: from a run folder to one HTML file.
+
+In: a run that ``honlearn evaluate`` made, and perhaps a table of nodes. Out: the page, whole or not at all.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from honlearn import __version__
+from honlearn.errors import InputError
+from honlearn.hon.formats.atomic import atomic_text
+from honlearn.report.page import render
+from honlearn.report.study import study_page
+from honlearn.results.runs import Run, read_run
+
+
+def write_report(
+    run: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    facts: Mapping[str, Mapping[str, Any]] | None = None,
+    title: str | None = None,
+    step: Callable[[str], None] | None = None,
+) -> Path:
+    """Write the report of the run folder `run` to `path` and return the path.
+
+    `facts` tell more of nodes than the run kept: name → column → value; columns latitude and longitude put
+    the network on a map. `step` is called with the name of each part as it begins.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target}: is a folder; name a file such as {target / 'report.html'}")
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: there is no folder {target.parent}; make it first")
+    html = build_report(read_run(run), facts=facts, title=title, step=step)
+    with atomic_text(target) as file:
+        file.write(html)
+    return target
+
+
+def build_report(
+    run: Run,
+    *,
+    facts: Mapping[str, Mapping[str, Any]] | None = None,
+    title: str | None = None,
+    step: Callable[[str], None] | None = None,
+) -> str:
+    """Return the HTML of the latest study of a run; earlier ones are in its overview with their scores."""
+    from honlearn.report.pack import plain
+    from honlearn.report.scores import SCORES, score_rows, what_was_run
+
+    told = step or (lambda part: None)
+    latest, *others = run.studies
+    name = title or run.folder.resolve().name
+    content = {
+        "title": name,
+        "version": __version__,
+        "made": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "study": study_page(latest, run.about, facts or {}, told),
+        "others": [
+            {
+                "task": other.task,
+                "about": what_was_run(other, {}),
+                "scores": {key: {"title": t, "more": m} for key, (t, m) in SCORES[other.task].items()},
+                "rows": plain(score_rows(other), 6),
+            }
+            for other in others
+        ],
+    }
+    told("page")
+    return render(content, name)

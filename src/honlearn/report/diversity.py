@@ -1,0 +1,95 @@
+"""How different and how good the learners of an ensemble are, and how they learnt.
+
+In: what the learners of a row said of each test node, and the histories of its fits. Out: one point for each
+pair of learners and fold (the paper's figure of kappa against loss), and learning curves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.report.answers import Tested
+from honlearn.results.metrics import FLOOR
+
+# Pairs kept for the page; more would only hide one another.
+MOST_POINTS = 1500
+
+
+def cohen_kappa(first: NDArray[np.int64], second: NDArray[np.int64], classes: int) -> float:
+    """Return Cohen's kappa of two lists of votes: agreement beyond what their class shares give by chance.
+
+    NaN where both always say the same one class, so that chance alone explains all.
+
+    >>> cohen_kappa(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), 2)
+    0.5
+    """
+    agreed = float((first == second).mean())
+    shares = [np.bincount(votes, minlength=classes) / len(votes) for votes in (first, second)]
+    chance = float(shares[0] @ shares[1])
+    return float("nan") if chance >= 1.0 - 1e-12 else (agreed - chance) / (1.0 - chance)
+
+
+def kappas(said: Tested) -> dict[str, Any] | None:
+    """Return for each pair of learners in each fold its kappa and the mean of their two log losses.
+
+    None where there are fewer than two learners. `mean_kappa` and `mean_loss` are over all pairs.
+    """
+    members = said.members
+    if members is None or len(members) < 2:
+        return None
+    votes = members.argmax(2)
+    points: list[tuple[int, int, int, float, float]] = []
+    for fold in np.unique(said.fold).tolist():
+        here = np.flatnonzero(said.fold == fold)
+        chosen = np.take_along_axis(members[:, here], said.truth[None, here, None], 2)[..., 0]
+        loss = -np.log(np.clip(chosen.astype(np.float64), FLOOR, 1.0)).mean(1)
+        for i in range(len(members)):
+            for j in range(i):
+                kappa = cohen_kappa(votes[i, here], votes[j, here], len(said.classes))
+                points.append((fold, j, i, kappa, float(loss[i] + loss[j]) / 2))
+    finite = [point for point in points if point[3] == point[3]]
+    if not finite:
+        return None
+    step = -(-len(finite) // MOST_POINTS)
+    return {
+        "points": [list(point) for point in finite[::step]],
+        "pairs": len(finite),
+        "mean_kappa": float(np.mean([point[3] for point in finite])),
+        "mean_loss": float(np.mean([point[4] for point in finite])),
+    }
+
+
+def curves(histories: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Return the mean, least and greatest loss in each epoch over the fits of a row, by phase and curve.
+
+    Stages of one fit (the draws of a bag* train one after another) are averaged within it first.
+    """
+    found = []
+    for phase in ("search", "refit"):
+        for curve in ("loss", "validation_loss"):
+            by_epoch: dict[int, list[float]] = {}
+            for history in histories:
+                own: dict[int, list[float]] = {}
+                for row in history:
+                    if row.get("phase", "search") == phase and curve in row and "epoch" in row:
+                        own.setdefault(int(row["epoch"]), []).append(float(row[curve]))
+                for epoch, values in own.items():
+                    by_epoch.setdefault(epoch, []).append(float(np.mean(values)))
+            if by_epoch:
+                epochs = sorted(by_epoch)
+                found.append(
+                    {
+                        "phase": phase,
+                        "curve": curve,
+                        "epoch": epochs,
+                        "mean": [float(np.mean(by_epoch[e])) for e in epochs],
+                        "least": [min(by_epoch[e]) for e in epochs],
+                        "most": [max(by_epoch[e]) for e in epochs],
+                        "fits": [len(by_epoch[e]) for e in epochs],
+                    }
+                )
+    return found

@@ -1,0 +1,180 @@
+"""A run as the report reads it: records in rows, rows in studies, and what was kept beside them.
+
+In: a run folder, which is only read. Out: a :class:`Run`. A study is what can be compared: one task on one
+set of labels (or, for links, one network); a row is one model with one setting on one input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from honlearn.errors import FormatError, InputError, MissingFileError
+from honlearn.results import artefacts
+from honlearn.results.records import FILE, digest_of
+
+if TYPE_CHECKING:
+    from honlearn.hon.network import HigherOrderNetwork
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """The records of one model on one input with one setting and one kind of folds, in their order."""
+
+    model: str
+    input: str
+    name: str
+    records: Sequence[Record]
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The settings of the model."""
+        found: Mapping[str, Any] = self.records[0]["configuration"].get("parameters") or {}
+        return found
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds, ascending."""
+        return sorted({int(record["configuration"]["seed"]) for record in self.records})
+
+    def of_seed(self, seed: int) -> list[Record]:
+        """Return the records of one seed, by fold."""
+        chosen = [record for record in self.records if record["configuration"]["seed"] == seed]
+        return sorted(chosen, key=lambda record: int(record["configuration"]["fold"]))
+
+
+@dataclass(frozen=True)
+class Study:
+    """Rows that were tested on the same labels or links, and what was kept of them."""
+
+    run: Path
+    task: str
+    rows: Sequence[Row]
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def finished(self) -> str:
+        """When the last record was made."""
+        return max(str(record.get("times", {}).get("finished", "")) for record in self._records())
+
+    def _records(self) -> Iterator[Record]:
+        return (record for row in self.rows for record in row.records)
+
+    def network(self) -> HigherOrderNetwork | None:
+        """Return the network, the higher-order one where both took part; None where none was kept."""
+        wanted: dict[str, None] = {}
+        for record in sorted(self._records(), key=lambda record: record["configuration"]["input"] != "gk"):
+            wanted.setdefault(str(record["configuration"]["data"].get("network")))
+        for digest in wanted:
+            found = artefacts.read_network(self.run, digest)
+            if found is not None:
+                return found
+        return None
+
+    def labels(self) -> dict[str, str] | None:
+        """Return the class of each labelled node; None for links, and where they were not kept."""
+        digest = self.data.get("labels")
+        return None if digest is None else artefacts.read_labels(self.run, str(digest))
+
+    def facts(self) -> dict[str, dict[str, Any]]:
+        """Return what is known of nodes, such as coordinates; empty where nothing was kept."""
+        return artefacts.read_facts(self.run) or {}
+
+    def answers(self, record: Record) -> artefacts.Answers | None:
+        """Return what the fit of a record said; None where it was not kept."""
+        return artefacts.read_answers(self.run, record["digest"])
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder: its studies, the latest first, and the summary that the command left."""
+
+    folder: Path
+    studies: Sequence[Study]
+    about: Mapping[str, Any]
+
+
+def read_run(folder: str | os.PathLike[str]) -> Run:
+    """Return the run in a folder that ``honlearn evaluate`` made."""
+    root = Path(folder)
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in read_records(root):
+        asked = record["configuration"]
+        data = asked.get("data") or {}
+        about = str(data.get("labels") or data.get("network") or "")
+        groups.setdefault((str(asked.get("task", "nodes")), about), []).append(record)
+    studies = [
+        Study(root, task, _rows(records), records[0]["configuration"].get("data") or {})
+        for (task, _), records in groups.items()
+    ]
+    return Run(root, sorted(studies, key=lambda study: study.finished, reverse=True), _about(root))
+
+
+def read_records(folder: Path) -> list[Record]:
+    """Return the records of a run, the later of two with one digest, without touching the file.
+
+    A last line that is cut off belongs to a run that is still writing, or was killed, and is left out.
+    """
+    if not folder.is_dir():
+        raise MissingFileError(f"{folder}: no such folder; name a run that 'honlearn evaluate … -o RUN' made")
+    path = folder / FILE
+    if not path.is_file():
+        raise MissingFileError(f"{folder}: no {FILE} in it; name a run that 'honlearn evaluate … -o RUN' made")
+    content = path.read_bytes()
+    found: dict[str, Record] = {}
+    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
+        try:
+            record = json.loads(line)
+            asked = record["configuration"]
+            asked["model"], asked["input"], asked["seed"], asked["fold"], record["scores"]
+            found[record["digest"]] = record
+        except (ValueError, KeyError, TypeError):
+            raise FormatError(f"{path}:{number}: not a record of an evaluation; remove the line") from None
+    if not found:
+        raise InputError(f"{path}: no record in it; let the run finish at least one fit")
+    return list(found.values())
+
+
+def _rows(records: Sequence[Record]) -> list[Row]:
+    """Return the rows in the order of their first records; settings are named only where they differ."""
+    groups: dict[tuple[str, str, str, str], list[Record]] = {}
+    for record in records:
+        asked = record["configuration"]
+        settings = digest_of(asked.get("parameters") or {})
+        key = (asked["model"], asked["input"], str(asked.get("folds", "")), settings)
+        groups.setdefault(key, []).append(record)
+    twins: dict[tuple[str, str], list[list[Record]]] = {}
+    for (model, name, *_), group in groups.items():
+        twins.setdefault((model, name), []).append(group)
+    return [
+        Row(model, name, f"{model} · {name}{_difference(group, twins[model, name])}", group)
+        for (model, name, *_), group in groups.items()
+    ]
+
+
+def _difference(group: Sequence[Record], twins: Sequence[Sequence[Record]]) -> str:
+    """Return in brackets what sets a row apart from others of the same model and input."""
+    if len(twins) == 1:
+        return ""
+    asked = [
+        {**(g[0]["configuration"].get("parameters") or {}), "folds": g[0]["configuration"].get("folds")}
+        for g in twins
+    ]
+    own = next(values for values, g in zip(asked, twins, strict=True) if g is group)
+    differing = [key for key in own if any(other.get(key) != own[key] for other in asked)]
+    return f" ({', '.join(f'{key}={own[key]}' for key in differing[:4])})"
+
+
+def _about(root: Path) -> dict[str, Any]:
+    path = root / "summary.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError:
+        return {}
+    return {key: value for key, value in found.items() if key != "rows"} if isinstance(found, dict) else {}
