@@ -6,6 +6,7 @@ estimator's signature names, so that a wrong word is one clear line and not an e
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 import types
@@ -95,7 +96,7 @@ def parse_settings(words: Iterable[str] | None, entry: Entry) -> dict[str, Any]:
     A word ``NAME:key=value`` is for the model of that name alone and left out for others.
     """
     keywords = entry.keywords()
-    hints = typing.get_type_hints(entry.estimator().__init__)  # type: ignore[misc]
+    hints = _hints(entry.estimator())
     settings: dict[str, Any] = {}
     for word in words or ():
         key, equals, text = word.partition("=")
@@ -108,6 +109,13 @@ def parse_settings(words: Iterable[str] | None, entry: Entry) -> dict[str, Any]:
             raise ParameterError(f"--set {word!r}: {_refusal(key, entry, keywords)}")
         settings[key] = _value(key, text.strip(), hints.get(key, Any), entry)
     return settings
+
+
+def _hints(estimator: type) -> dict[str, Any]:
+    """Return the types of an estimator's keywords; fields of a dataclass are read where each is written."""
+    if dataclasses.is_dataclass(estimator):
+        return typing.get_type_hints(estimator)
+    return typing.get_type_hints(estimator.__init__)  # type: ignore[misc]
 
 
 def check_owners(words: Iterable[str] | None, entries: Sequence[Entry]) -> None:

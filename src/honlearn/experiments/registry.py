@@ -66,7 +66,13 @@ class Entry:
         return {**defaults, **self.decided, **settings}
 
     def make(self, network: Any, **settings: Any) -> Any:
-        """Return an unfitted estimator on `network`."""
+        """Return an unfitted estimator on `network`; an unknown setting is a ParameterError."""
+        known = self.keywords()
+        for key in settings:
+            if key not in known:
+                raise ParameterError(
+                    f"{self.name} has no {key!r}; there are {listed(known, 40)}{did_you_mean(key, known)}"
+                )
         return self.estimator()(network, **{**self.decided, **settings})
 
 
