@@ -19,7 +19,7 @@ from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models import pair_training
 from honlearn.sampling.pairs import draw_unlinked, keyed_pairs, linked_keys, pair_keys
-from honlearn.tasks.link_parameters import training_options
+from honlearn.tasks.link_parameters import training_options, training_pairs
 from honlearn.tasks.link_split import LinkSplit, hide_pairs, split_links
 from honlearn.tasks.links import DGELinkPredictor
 
@@ -196,7 +196,7 @@ def test_recommendations_are_the_best_new_neighbours(monkeypatch: pytest.MonkeyP
 def test_a_learner_alone_is_that_learner_in_company() -> None:
     held = split()
     for_all = fitted(validation_fraction=0.0, max_epochs=2, widths=(24, 24))
-    examples, unlinked = for_all._examples(held.network, None, None, held.names)
+    examples, unlinked = training_pairs(held.network, None, None, held.names, True, for_all.seed_)
     options = training_options(for_all.get_params(), len(examples))
     shape = for_all.architecture_
     state, _ = for_all._train(shape, options, examples, unlinked)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from honlearn.models.ensemble import Architecture, Ensemble, count_parameters
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 Schedule = list[list[int]] | None
 State = dict[str, torch.Tensor]
 MakeTrainer = Callable[[TrainingOptions, Schedule, str], Trainer]
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 # They say how a fit runs, or are known otherwise; they do not decide what comes out of it.
 _NOT_DECIDING = (
@@ -43,8 +45,16 @@ _NOT_DECIDING = (
 )
 
 
+def of_members(method: Method) -> Method:
+    """Offer a method that speaks of members only where there are any: a model of one learner has none."""
+    return cast(Method, available_if(lambda model: model._has_members)(method))
+
+
 class EnsembleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """An estimator around an ensemble on a network; subclasses say what an example is."""
+    """An estimator around an ensemble on a network; subclasses say what an example is.
+
+    A subclass with fewer parameters says in `_settled` what the others are.
+    """
 
     network: HigherOrderNetwork
     features: Any
@@ -53,11 +63,17 @@ class EnsembleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     architecture_: Any
     classes_: NDArray[Any]
     _ensemble: type[Ensemble] = Ensemble
+    _settled: ClassVar[Mapping[str, Any]] = {}
+    _has_members: ClassVar[bool] = True
 
     if TYPE_CHECKING:
 
         def member_proba(self, X: Any) -> NDArray[np.float32]:
             """Return the class probabilities of each member, [L, B, C]; a subclass's."""
+
+    def _given(self) -> dict[str, Any]:
+        """Return the parameters, those that the class has settled among them."""
+        return {**self._settled, **self.get_params(deep=False)}
 
     def _train_twice(self, make: MakeTrainer, options: TrainingOptions) -> tuple[State, list[Trainer]]:
         """Run the trainings; return the state that predicts and the trainers, the last one's state."""
@@ -76,9 +92,9 @@ class EnsembleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fingerprint(self, phase: str, examples: Iterable[NDArray[Any]]) -> str:
         """Return a digest of all that decides the result, so that a checkpoint finds only its own run."""
-        given = {k: v for k, v in self.get_params(deep=False).items() if k not in _NOT_DECIDING}
-        digest = hashlib.sha256(repr((phase, self.seed_, sorted(given.items()))).encode())
-        network = self.network
+        given = {k: v for k, v in self._given().items() if k not in _NOT_DECIDING}
+        text = repr((type(self).__name__, phase, self.seed_, sorted(given.items())))
+        digest, network = hashlib.sha256(text.encode()), self.network
         for array in (network.grams, network.indptr, network.indices, network.weights, *examples):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
@@ -109,6 +125,7 @@ class EnsembleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.ensemble_.load_state_dict(state)
         self.n_parameters_ = count_parameters(self.ensemble_)
 
+    @of_members
     def disagreement(self, X: Any) -> NDArray[np.float64]:
         """Return the share of pairs of members that predict different classes, for each example, [B]."""
         return disagreement(self.member_proba(X))

@@ -25,7 +25,7 @@ from honlearn.sampling.pairs import Pairs, PairSampler, linked_keys, pair_keys
 from honlearn.seeds import root_seed
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
-from honlearn.tasks.fitting import EnsembleEstimator, Schedule, State, disagreement
+from honlearn.tasks.fitting import EnsembleEstimator, Schedule, State, disagreement, of_members
 from honlearn.tasks.link_split import hide_pairs
 
 if TYPE_CHECKING:
@@ -144,14 +144,14 @@ class DGELinkPredictor(EnsembleEstimator):
         Without X every linked pair is trained on, and as many pairs that are not; `exclude` names pairs that
         are held out for a test: they and their ways back are no examples of either kind.
         """
-        given = self.get_params(deep=False)
+        given = self._given()
         with check_links.named_as_links():
             network = check.network(self.network)
             shape = check_links.architecture(given, network.n_entities)
-            check.draws(self.n_draws)
+            check.draws(given["n_draws"])
             self.seed_ = root_seed(self.random_state)
             examples, unlinked = check_links.training_pairs(network, X, y, exclude, self.directed, self.seed_)
-            unlinked = unlinked if self.new_negatives else None
+            unlinked = unlinked if given["new_negatives"] else None
             options = check_links.training_options(given, len(examples))
             state, trainers = self._train(shape, options, examples, unlinked)
         self.classes_ = np.array([0, 1])
@@ -170,8 +170,8 @@ class DGELinkPredictor(EnsembleEstimator):
         """Train the ensemble, or some of its learners; return the best state and the trainers."""
         learners = range(shape.n_learners) if learners is None else learners
         network, features = self.network, check.user_features(self.features, self.network)
-        run, sampler = Runtime(self.device, self.n_threads), PairSampler(network, self.directed)
-        given = self.get_params(deep=False)
+        run, sampler = Runtime(self.device, self.n_threads), self._sampler()
+        given = self._given()
 
         def hide(pairs: Pairs) -> Any:
             return check.neighborhood(hide_pairs(network, pairs), shape, given)
@@ -183,8 +183,8 @@ class DGELinkPredictor(EnsembleEstimator):
             self.seed_,
             learners,
             hide=hide,
-            hide_own=bool(self.hide_own),
-            joint=self.pair_draw == "joint",
+            hide_own=bool(given["hide_own"]),
+            joint=given["pair_draw"] == "joint",
             unlinked=unlinked,
         )
 
@@ -201,6 +201,10 @@ class DGELinkPredictor(EnsembleEstimator):
         with run.threads():
             return self._train_twice(make, options)
 
+    def _sampler(self) -> PairSampler:
+        """Return what says which nodes of two families stand for a pair."""
+        return PairSampler(self.network, self.directed)
+
     # --- predicting ----------------------------------------------------------------------------------
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
@@ -215,6 +219,7 @@ class DGELinkPredictor(EnsembleEstimator):
         """Return 1 for each pair that is more likely linked than not, else 0: [B]."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
 
+    @of_members
     def member_proba(self, X: Any) -> NDArray[np.float32]:
         """Return the probabilities of each member, [L, B, 2]; for members see ``DGEClassifier``."""
         pairs, inference = self._inference(X, "member_proba")
@@ -258,7 +263,8 @@ class DGELinkPredictor(EnsembleEstimator):
     def _inference(self, X: Any, what: str) -> tuple[Pairs, PairInference]:
         check_is_fitted(self, "ensemble_")
         pairs = check_links.in_order(check_links.pair_codes(self.network, X, what), self.directed)
-        near = check.neighborhood(self.network, self.architecture_, self.get_params(deep=False))
-        run, sampler = Runtime(self.device, self.n_threads), PairSampler(self.network, self.directed)
-        count, joint = check.draws(self.n_draws), self.pair_draw == "joint"
+        given = self._given()
+        near = check.neighborhood(self.network, self.architecture_, given)
+        run, sampler = Runtime(self.device, self.n_threads), self._sampler()
+        count, joint = check.draws(given["n_draws"]), given["pair_draw"] == "joint"
         return pairs, PairInference(self.ensemble_, near, sampler, self.seed_, run, count, joint)

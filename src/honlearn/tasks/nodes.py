@@ -23,7 +23,7 @@ from honlearn.models.training import Problem, Trainer, TrainingOptions
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import parameters as check
-from honlearn.tasks.fitting import EnsembleEstimator, Schedule, State
+from honlearn.tasks.fitting import EnsembleEstimator, Schedule, State, of_members
 
 
 class DGEClassifier(EnsembleEstimator):
@@ -135,12 +135,12 @@ class DGEClassifier(EnsembleEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DGEClassifier:
         """Train on the nodes named in X with labels y; other nodes of the network take part unlabelled."""
         network = check.network(self.network)
-        given = self.get_params(deep=False)
+        given = self._given()
         nodes = check.node_codes(network, X, "fit")
         classes, codes = check.class_codes(y, len(nodes))
-        weights = check.example_weights(self.class_weight, sample_weight, classes, codes)
+        weights = check.example_weights(given["class_weight"], sample_weight, classes, codes)
         shape = check.architecture(given, len(classes), network.n_entities)
-        options, _ = check.training_options(given, len(nodes)), check.draws(self.n_draws)
+        options, _ = check.training_options(given, len(nodes)), check.draws(given["n_draws"])
         self.seed_ = root_seed(self.random_state)
         state, trainers = self._train(shape, options, Examples(nodes, codes, weights))
         self.classes_ = classes
@@ -157,8 +157,8 @@ class DGEClassifier(EnsembleEstimator):
         """Train the ensemble, or some of its learners; return the best state and the trainers."""
         learners = range(shape.n_learners) if learners is None else learners
         features = check.user_features(self.features, self.network)
-        near = check.neighborhood(self.network, shape, self.get_params(deep=False))
-        run, sampler = Runtime(self.device, self.n_threads), RelativeSampler(self.network)
+        near = check.neighborhood(self.network, shape, self._given())
+        run, sampler = Runtime(self.device, self.n_threads), self._sampler()
         problem = Problem(near, sampler, examples, self.seed_, learners)
 
         def make(options: TrainingOptions, schedule: Schedule, phase: str) -> Trainer:
@@ -168,6 +168,10 @@ class DGEClassifier(EnsembleEstimator):
 
         with run.threads():
             return self._train_twice(make, options)
+
+    def _sampler(self) -> RelativeSampler:
+        """Return what says which node of an entity's family stands for it."""
+        return RelativeSampler(self.network)
 
     # --- predicting ----------------------------------------------------------------------------------
 
@@ -184,6 +188,7 @@ class DGEClassifier(EnsembleEstimator):
         best = self.predict_proba(X).argmax(1)
         return np.asarray(self.classes_[best])
 
+    @of_members
     def member_proba(self, X: Any) -> NDArray[np.float32]:
         """Return the class probabilities of each member, [L, B, C].
 
@@ -196,6 +201,7 @@ class DGEClassifier(EnsembleEstimator):
         with inference.run.threads():
             return inference.member_proba(nodes)
 
+    @of_members
     def votes(self, X: Any) -> tuple[NDArray[np.float32], NDArray[np.int32] | None]:
         """Return what each member says from one drawn relative [L, B, C], and the nodes drawn [L, B].
 
@@ -228,7 +234,7 @@ class DGEClassifier(EnsembleEstimator):
     def _inference(self, X: Any, what: str) -> tuple[NDArray[np.int32], Inference]:
         check_is_fitted(self, "ensemble_")
         nodes = check.node_codes(self.network, X, what)
-        near = check.neighborhood(self.network, self.architecture_, self.get_params(deep=False))
-        run, sampler = Runtime(self.device, self.n_threads), RelativeSampler(self.network)
-        count = check.draws(self.n_draws)
+        near = check.neighborhood(self.network, self.architecture_, self._given())
+        run, sampler = Runtime(self.device, self.n_threads), self._sampler()
+        count = check.draws(self._given()["n_draws"])
         return nodes, Inference(self.ensemble_, near, sampler, self.seed_, run, count)
