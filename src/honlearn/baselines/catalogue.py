@@ -28,13 +28,23 @@ class Listed:
 _DESCRIPTIONS = {
     "gcn": "graph convolutional network (Kipf & Welling 2017)",
     "gcnii": "deep graph convolutions with initial residual and identity mapping (Chen et al. 2020)",
+    "gat": "graph attention network (Veličković et al. 2018)",
+    "gatv2": "graph attention network with dynamic attention (Brody et al. 2022)",
     "ho-gnn": "GCN on the higher-order network, mean over all relatives (Jin et al. 2022)",
+    "graphsage": "sample and aggregate: one directed, weighted learner (Hamilton et al. 2017)",
+    "gin": "graph isomorphism network: weighted sums, both directions (Xu et al. 2019)",
+    "seal": "enclosing subgraphs of pairs, double-radius labels, sort pooling (Zhang & Chen 2018)",
 }
 # Name: the class for nodes and the class for links, None where there is none.
 _HOMES: dict[str, tuple[str | None, str | None]] = {
     "gcn": ("gcn:GCNClassifier", "gcn:GCNLinkPredictor"),
     "gcnii": ("gcnii:GCNIIClassifier", "gcnii:GCNIILinkPredictor"),
+    "gat": ("gat:GATClassifier", "gat:GATLinkPredictor"),
+    "gatv2": ("gat:GATv2Classifier", "gat:GATv2LinkPredictor"),
     "ho-gnn": ("ho_gnn:HOGNNClassifier", "ho_gnn:HOGNNLinkPredictor"),
+    "graphsage": ("graphsage:GraphSAGEClassifier", "graphsage:GraphSAGELinkPredictor"),
+    "gin": ("gin:GINClassifier", "gin:GINLinkPredictor"),
+    "seal": (None, "seal:SEALLinkPredictor"),
 }
 BASELINES = [
     Listed(name, task, home, _DESCRIPTIONS[name])
