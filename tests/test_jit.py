@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numba
 import pytest
 
@@ -32,3 +35,18 @@ def test_other_errors_of_the_compiler_are_not_hidden(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(numba, "njit", broken)
     with pytest.raises(RuntimeError, match="no compiler here"):
         njit(double)
+
+
+def test_building_leaves_out_linear_algebra_and_others_still_have_it() -> None:
+    program = """
+import sys, numba, numpy as np, honlearn as hl
+hl.grow([["A", "B", "C"]])
+assert "scipy.linalg" not in sys.modules
+square = numba.njit(lambda a: a @ a)
+spread = numba.njit(lambda a: np.cov(a))
+matrix = np.array([[1.0, 2.0], [3.0, 5.0]])
+assert np.array_equal(square(matrix), matrix @ matrix)
+assert np.allclose(spread(matrix), np.cov(matrix))
+assert "scipy.linalg" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -5,7 +5,9 @@ Kept apart so that the options are said once and the decorator is typed.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any, TypeVar, cast, overload
 
 import numba
@@ -16,6 +18,30 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _load_array_functions() -> None:
+    """Import numba's array functions without scipy's linear algebra, a tenth of a whole run on large data.
+
+    They are imported with the first compiled function anyway. What is left out is one look whether BLAS is
+    there: where scipy is installed it is, and a function that calls BLAS still looks for itself.
+    """
+    from numba.np import linalg
+
+    def installed() -> None:
+        if find_spec("scipy") is None:
+            raise ImportError("scipy is required for linear algebra")
+
+    look = linalg.ensure_blas
+    linalg.ensure_blas = installed
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = look
+
+
+if "numba.np.arraymath" not in sys.modules and "scipy.linalg" not in sys.modules:
+    _load_array_functions()
 
 
 @overload
@@ -47,6 +73,19 @@ def _eight_bytes(context: Any, data: Any, start: Any) -> Any:
     return types.uint64(data, types.int64), generate
 
 
+def _equal_bytes(context: Any, data: Any, start: Any, byte: Any) -> Any:
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = target.make_array(signature.args[0])(target, builder, arguments[0])
+        vector, lane = ir.VectorType(ir.IntType(8), 64), ir.IntType(32)
+        pointer = builder.bitcast(builder.gep(array.data, [arguments[1]]), vector.as_pointer())
+        one = builder.insert_element(ir.Constant(vector, ir.Undefined), arguments[2], lane(0))
+        every = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(lane, 64), [0] * 64))
+        equal = builder.icmp_unsigned("==", builder.load(pointer, align=1), every)
+        return builder.bitcast(equal, ir.IntType(64))
+
+    return types.uint64(data, types.int64, types.uint8), generate
+
+
 def _trailing_zeros(context: Any, value: Any) -> Any:
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
@@ -56,6 +95,9 @@ def _trailing_zeros(context: Any, value: Any) -> Any:
 
 eight_bytes = cast(Callable[[NDArray[np.uint8], int], np.uint64], intrinsic(_eight_bytes))
 """In compiled code: ``data[start:start + 8]`` as one integer, first byte lowest, aligned or not."""
+
+equal_bytes = cast(Callable[[NDArray[np.uint8], int, int], np.uint64], intrinsic(_equal_bytes))
+"""In compiled code: which of ``data[start:start + 64]`` are `byte`, one bit each, first byte lowest."""
 
 trailing_zeros = cast(Callable[[np.uint64], np.uint64], intrinsic(_trailing_zeros))
 """In compiled code: how many zero bits lie below the lowest set bit of a number that is not 0."""

@@ -138,6 +138,32 @@ def test_a_vocabulary_that_outgrows_its_table(
     assert compiled_reader(path, options, 1 << 12) == plain_reader(raw, options)
 
 
+@given(st.integers(0, 1 << 32), st.booleans(), st.sampled_from([16, 200, 1 << 12, 1 << 20]))
+@settings(max_examples=60, deadline=None)
+def test_lines_of_known_names_among_lines_that_are_none(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, faulty: bool, block: int
+) -> None:
+    random = Random(seed)
+    known = [random.choice("abé") * random.randint(1, 12) + str(n) for n in range(random.randint(1, 40))]
+    lines = []
+    for n in range(400):
+        line = random.choices(known, k=random.choice([1, 2, 2, 3, 3, 4, 30]))
+        if n % 97 == 50:
+            line.insert(random.randint(0, len(line)), random.choice([f"new{n}", "", "\r", "\x00"]))
+        lines.append(" ".join(line if n % 41 else []) + random.choice(["\n", "\n", "\r\n"]))
+    raw = "".join(lines).encode()
+    path = tmp_path_factory.getbasetemp() / "known.txt"
+    path.write_bytes(raw)
+    options = ReaderOptions(delimiter=" ", on_empty="error" if faulty else "skip")
+    try:
+        expected = plain_reader(raw, options)
+    except Refused as refused:
+        with pytest.raises(InputError, match=f"known.txt:{refused.args[0]}: {refused.args[1]}"):
+            compiled_reader(path, options, block)
+        return
+    assert compiled_reader(path, options, block) == expected
+
+
 def test_a_name_and_a_line_far_longer_than_a_block(tmp_path: Path) -> None:
     raw = b"A " + b"y" * 70_000 + b" B\n" + b" ".join(b"n%d" % (i % 300) for i in range(50_000)) + b"\nA B"
     (tmp_path / "long.txt").write_bytes(raw)

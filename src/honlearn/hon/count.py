@@ -20,6 +20,7 @@ from honlearn.paths.paths import PathChunk
 PAD, END, FIRST = 0, 1, 2
 _BUFFER = 1 << 21
 _DIGIT = 11
+_SHORT = 6
 
 Run = tuple[NDArray[np.uint64], NDArray[np.int64]]
 
@@ -45,22 +46,26 @@ def _fill(
     width = (order + 1) * bits
     mask = ~np.uint64(0) if width == 64 else (np.uint64(1) << np.uint64(width)) - np.uint64(1)
     path, position, used = state[0], state[1], state[2]
+    reach = order + _SHORT
     while path < len(offsets) - 1:
         start, end = offsets[path], offsets[path + 1]
-        key = np.uint64(0)
-        if position == start and end - start >= order and used + end - start < len(keys):
-            # The common case without a test for each entity: the whole path fits.
-            for i in range(start, start + order):
-                key = (key << shift) | np.uint64(codes[i] + FIRST)
-            from_here = used
-            for i in range(start + order, end):
-                key = ((key << shift) | np.uint64(codes[i] + FIRST)) & mask
-                keys[used] = key
-                used += 1
-            keys[used] = ((key << shift) | np.uint64(END)) & mask
-            used += 1
+        key = last = np.uint64(0)
+        length = end - start
+        if position == start and length <= reach and start + reach <= len(codes) and used + reach < len(keys):
+            # Most paths are short, and no processor can predict how short: they take a loop of fixed length,
+            # and what it writes beyond the path's own windows is overwritten by the next path.
+            for j in range(order):
+                key = (key << shift) | np.uint64(codes[np.uint64(start + j)] + FIRST)
+                last = key if j < length else last
+            keys[np.uint64(used)] = last
+            for j in range(_SHORT):
+                key = ((key << shift) | np.uint64(codes[np.uint64(start + order + j)] + FIRST)) & mask
+                keys[np.uint64(used + 1 + j)] = key
+            whole = max(length - order, 0)
+            keys[np.uint64(used)] = ((keys[np.uint64(used + whole)] << shift) | np.uint64(END)) & mask
             if len(weights):
-                counts[from_here:used] = weights[path]
+                counts[used : used + whole + 1] = weights[path]
+            used += whole + 1
             path += 1
             position = end
             continue
@@ -114,8 +119,8 @@ def _radix_pass(
     mask = np.uint64((1 << digit) - 1)
     for i in range(len(keys)):
         d = (keys[i] >> np.uint64(shift)) & mask
-        to = place[d]
-        place[d] = to + 1
+        to = np.uint64(place[d])
+        place[d] += 1
         to_keys[to] = keys[i]
         if len(counts):
             to_counts[to] = counts[i]
@@ -126,14 +131,37 @@ def _runs(
     keys: NDArray[np.uint64], counts: NDArray[np.int64], out: NDArray[np.uint64], sums: NDArray[np.int64]
 ) -> int:
     """Write each distinct key of the sorted `keys` once, with its sum; return how many there are."""
-    n = -1
+    n, total = -1, np.int64(0)
+    before = ~keys[0] if len(keys) else np.uint64(0)
+    # Whether a key repeats the one before it is beyond prediction, so there is no branch: each key writes its
+    # running total, and the last of its like has the last word.
     for i in range(len(keys)):
-        if n < 0 or keys[i] != out[n]:
-            n += 1
-            out[n] = keys[i]
-            sums[n] = 0
-        sums[n] += counts[i] if len(counts) else 1
+        n += keys[i] != before
+        before = keys[i]
+        total += counts[i] if len(counts) else 1
+        out[np.uint64(n)] = before
+        sums[np.uint64(n)] = total
+    for i in range(n, 0, -1):
+        sums[i] -= sums[i - 1]
     return n + 1
+
+
+@njit
+def _sort_and_sum(
+    keys: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    spare: NDArray[np.uint64],
+    spare_counts: NDArray[np.int64],
+    sums: NDArray[np.int64],
+    passes: int,
+    digit: int,
+) -> int:
+    """Sort in `passes` between `keys` and `spare`; the distinct keys go where the sorted ones are not."""
+    places = _places(keys, passes, digit)
+    for i in range(passes):
+        _radix_pass(keys, counts, spare, spare_counts, places[i], i * digit, digit)
+        keys, spare, counts, spare_counts = spare, keys, spare_counts, counts
+    return _runs(keys, counts, spare, sums)
 
 
 def sort_and_sum(
@@ -148,16 +176,10 @@ def sort_and_sum(
     The keys and counts are scrambled. `spare` and `sums`, as long as the keys, save making new memory.
     """
     passes = -(-width // _DIGIT)
-    digit = -(-width // passes)
     spare = np.empty_like(keys) if spare is None else spare
     sums = np.empty(len(keys), np.int64) if sums is None else sums
-    spare_counts = np.empty_like(counts)
-    places = _places(keys, passes, digit)
-    for i in range(passes):
-        _radix_pass(keys, counts, spare, spare_counts, places[i], i * digit, digit)
-        keys, spare, counts, spare_counts = spare, keys, spare_counts, counts
-    n = _runs(keys, counts, spare, sums)
-    return spare[:n].copy(), sums[:n].copy()
+    n = _sort_and_sum(keys, counts, spare, np.empty_like(counts), sums, passes, -(-width // passes))
+    return (keys if passes % 2 else spare)[:n].copy(), sums[:n].copy()
 
 
 @njit

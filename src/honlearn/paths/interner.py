@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError
-from honlearn.jit import njit
+from honlearn.jit import eight_bytes, njit
 from honlearn.paths.vocabulary import Vocabulary
 
 SHORT = 7
 _LONG = np.uint64(0xFF << 56)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_PRIME = np.uint64(0x100000001B3)
 
 
 class BadName(InputError):
@@ -40,9 +39,18 @@ def key_of(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
         for i in range(end - start):
             key |= np.uint64(data[start + i]) << np.uint64(8 * i)
         return key
-    digest = np.uint64(0xCBF29CE484222325)
-    for i in range(start, end):
-        digest = (digest ^ np.uint64(data[i])) * _PRIME
+    return hash_long(data, start, end)
+
+
+@njit(inline="always")
+def hash_long(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
+    """Return the tagged hash of a name of eight bytes or more, read by eights; the last may overlap."""
+    digest = np.uint64(end - start)
+    at = start
+    while at < end:
+        digest = (digest ^ eight_bytes(data, min(at, end - 8))) * _MIX
+        digest ^= digest >> np.uint64(29)
+        at += 8
     return digest | _LONG
 
 
@@ -56,7 +64,7 @@ def find(
     codes: NDArray[np.int32],
     arena: NDArray[np.uint8],
     ends: NDArray[np.int64],
-) -> np.int64:
+) -> np.uint64:
     """Return the slot of the name, or of the empty place where it belongs."""
     mask = np.uint64(len(keys) - 1)
     mixed = key * _MIX
@@ -64,24 +72,27 @@ def find(
     while True:
         found = keys[slot]
         if found == np.uint64(0):
-            return np.int64(slot)
+            return slot
         if found == key:
             if end - start <= SHORT:
-                return np.int64(slot)
-            code = codes[slot]
+                return slot
+            code = np.uint64(codes[slot])
             first = ends[code]
-            if ends[code + 1] - first == end - start:
-                i = 0
-                while i < end - start and arena[first + i] == data[start + i]:
-                    i += 1
-                if i == end - start:
-                    return np.int64(slot)
+            if ends[code + np.uint64(1)] - first == end - start:
+                at = 0
+                while at < end - start:
+                    here = min(at, end - start - 8)
+                    if eight_bytes(arena, first + here) != eight_bytes(data, start + here):
+                        break
+                    at += 8
+                if at >= end - start:
+                    return slot
         slot = (slot + np.uint64(1)) & mask
 
 
 @njit(inline="always")
 def add(
-    slot: np.int64,
+    slot: np.uint64,
     key: np.uint64,
     data: NDArray[np.uint8],
     start: int,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _STAND_IN = b"\x00"
-_SLACK = 9  # a newline at the end of the file, and eight bytes that the scanner may read behind it
+_SLACK = 1 + tokenise.SLACK  # a newline at the end of the file, and what the scanner may read behind it
 
 
 def open_bytes(file: Path) -> tuple[Any, Callable[[], int] | None]:
@@ -56,7 +56,7 @@ def line_blocks(
         stream, tell = open_bytes(file)
         with stream:
             while True:
-                if held >= len(buffer) // 2:
+                if held >= (len(buffer) - _SLACK) // 2:
                     buffer.extend(bytes(len(buffer)))
                 got = stream.readinto(memoryview(buffer)[held:-_SLACK])
                 if not got:
