@@ -19,6 +19,7 @@ from honlearn.cli.evaluate import evaluate
 from honlearn.cli.grow import grow
 from honlearn.cli.info import info
 from honlearn.cli.predict import predict
+from honlearn.cli.report import report
 from honlearn.cli.settings import remember_command, spread_settings
 from honlearn.cli.train import train
 from honlearn.errors import HonlearnError
@@ -55,6 +56,7 @@ app.command()(convert)
 app.command()(train)
 app.command()(predict)
 app.command()(evaluate)
+app.command()(report)
 app.add_typer(data_app, name="data")
 
 

@@ -30,7 +30,9 @@ _CONTEXTS = 20_000
 Step = Callable[[str], None]
 
 
-def study_page(study: Study, about: Mapping[str, Any], facts: Mapping[str, Any], step: Step) -> dict[str, Any]:
+def study_page(
+    study: Study, about: Mapping[str, Any], facts: Mapping[str, Any], step: Step
+) -> dict[str, Any]:
     """Return what the page shows of a study; `step` is told what is being done."""
     step("scores")
     rows = score_rows(study)

@@ -1,0 +1,106 @@
+// A node: its family with Eq. 3, how a relative's next steps differ, its neighbours; and all dependencies.
+let changesChart = null, dependencyTable = null;
+
+const relativeName = (entity, place) => {
+  const net = NET();
+  if (!place) return net.names[entity];
+  const found = net.family[entity].find((c) => net.contexts.place[c] === place);
+  return found === undefined ? `context ${place}` : net.contexts.label[found];
+};
+
+function showNode() {
+  const host = byId('node'), net = NET(), i = view.node;
+  changesChart?.remove();
+  changesChart = null;
+  if (i === null) {
+    fill(host, h('div', { class: 'empty' }, h('h3', {}, 'No node chosen'), h('p', {}, 'Click one in the drawing, find one by name, or take one from the dependencies below: its family, what each memory changes, and its neighbours appear here.')));
+    return;
+  }
+  const members = [...net.family[i]].sort((a, b) => net.contexts.chance[b] - net.contexts.chance[a]);
+  const chosen = view.relative ?? members[0] ?? null;
+  const facts = Object.entries(net.facts?.[i] ?? {});
+  const relative = (name, chance, context) => h('li', {}, h('button', { type: 'button', 'aria-pressed': String(context === chosen && context !== null), disabled: context === null, onclick: () => { view.relative = context; showNode(); byId('node').querySelector('[aria-pressed="true"]')?.focus(); } },
+    h('span', {}, name, context === null ? h('span', { class: 'muted' }, ' (base)') : null),
+    h('span', { class: 'share', 'aria-hidden': 'true' }, h('i', { style: { width: `${100 * chance}%` } })),
+    h('span', { class: 'number' }, fixed(chance, 3))));
+  fill(host,
+    h('div', { class: 'node-title' }, h('h3', {}, net.names[i]), net.label[i] >= 0 && h('span', { class: 'badge plain' }, h('span', { class: 'dot', style: { background: classColour(net.label[i]) } }), `class ${net.classes[net.label[i]]}`)),
+    facts.length ? h('p', { class: 'muted' }, describe(i)) : null,
+    predictionLine(i),
+    h('h4', {}, `Family: ${whole(members.length + 1)} relatives, each with its probability (Eq. 3)`),
+    h('ul', { class: 'family', 'aria-label': 'Relatives' }, relative(net.names[i], net.contexts.base_chance[i], null), members.map((c) => relative(net.contexts.label[c], net.contexts.chance[c], c))),
+    h('div', { id: 'changes' }),
+    h('div', { class: 'neighbours' }, neighbours('Leads to', net.outOf[i], net.links.target, net.out[i], '--accent'), neighbours('Comes from', net.into[i], net.links.source, net.in[i], '--second')));
+  if (chosen !== null) showChanges(chosen);
+}
+
+function predictionLine(i) {
+  const names = Object.keys(STUDY.predictions ?? {});
+  if (!names.length) return null;
+  const said = predictionsOf(current.row ?? names[0]), b = said.where.get(i);
+  if (b === undefined) return null;
+  const right = said.predicted[b] === said.truth[b];
+  return h('p', {}, h('span', { class: `badge ${right ? 'good' : 'bad'}` }, right ? 'right' : 'wrong'), ` ${current.row ?? names[0]} says ${said.classes[said.predicted[b]]} (${fixed(said.sure[b], 2)}). `,
+    h('button', { type: 'button', class: 'link', onclick: () => tell('prediction', b, true) }, 'What every learner said'));
+}
+
+function neighbours(title, edges, ends, total, colour) {
+  const net = NET(), most = 40;
+  return h('div', {}, h('h4', {}, h('span', { class: 'dot', style: { background: cssColour(colour) } }), `${title} ${whole(edges.length)}`),
+    h('ul', { 'aria-label': title }, edges.slice(0, most).map((e) => h('li', {}, h('button', { type: 'button', class: 'link', onclick: () => choose(ends[e]) }, net.names[ends[e]]), h('span', { class: 'number muted' }, `${short(net.links.weight[e])} · ${((100 * net.links.weight[e]) / (total || 1)).toFixed(1)} %`))),
+      edges.length > most ? h('li', { class: 'muted' }, `and ${whole(edges.length - most)} more`) : null));
+}
+
+function changesOf(c) {
+  const net = NET(), k = net.contexts.targets.shape[1], rows = [];
+  for (let slot = c * k; slot < (c + 1) * k; slot++) {
+    const target = net.contexts.targets[slot];
+    if (target !== 65535) rows.push([net.names[target], net.contexts.inside[slot], net.contexts.at_base[slot]]);
+  }
+  return rows;
+}
+
+function showChanges(c) {
+  const net = NET(), { contexts } = net, rows = changesOf(c), base = net.names[contexts.base[c]], label = contexts.label[c];
+  const parts = [`Next steps that change most: after ${label} against ${base} alone.`];
+  if (contexts.bits[c] !== null) parts.push(`Divergence from the base ${fixed(contexts.bits[c], 3)} bits`);
+  if (contexts.threshold[c] !== null) parts.push(`(needed more than ${fixed(contexts.threshold[c], 3)})`);
+  if (contexts.frequency[c] !== null) parts.push(`, seen ${whole(contexts.frequency[c])} times.`);
+  const turned = rows.map((_, i) => rows.length - 1 - i);
+  changesChart = new Chart({
+    title: `What ${brief(label, 40)} changes`, file: 'next-steps.csv', height: 90 + rows.length * 30, level: 'h4', note: parts.join(' ').replace(' ,', ','),
+    config: { displayModeBar: false },
+    make() {
+      const bar = (name, column, color) => ({ type: 'bar', orientation: 'h', name, y: turned, x: rows.map((row) => row[column]), marker: { color }, text: rows.map((row) => `${safe(row[0])}: ${safe(name)} ${fixed(row[column], 3)}`), hoverinfo: 'text', textposition: 'none' });
+      return { data: [bar(`from ${safe(brief(base, 18))}`, 2, cssColour('--soft')), bar(`from ${safe(brief(label, 22))}`, 1, cssColour('--accent'))], layout: { barmode: 'group', bargap: 0.28, margin: { l: 10, r: 8, t: 6, b: 34 }, dragmode: false, legend: { orientation: 'h', y: 1.01, yanchor: 'bottom', x: 0, traceorder: 'reversed' }, xaxis: { range: [0, 1], title: { text: 'probability of the next step' }, fixedrange: true }, yaxis: { tickvals: turned, ticktext: rows.map((row) => safe(brief(row[0], 16))), fixedrange: true, zeroline: false } } };
+    },
+    table() { return { columns: ['next', `after ${label}`, `after ${base}`], rows }; },
+  });
+  byId('changes').append(changesChart.figure);
+}
+
+function startFamily() {
+  const net = NET(), { contexts } = net;
+  if (!contexts.label.length) {
+    fill(byId('dependencies'), h('h2', {}, 'Strongest dependencies'), h('p', { class: 'muted' }, 'No node remembers where a path came from.'));
+    return;
+  }
+  const rows = contexts.label.map((label, c) => ({ label, c, base: net.names[contexts.base[c]], order: contexts.order[c], frequency: contexts.frequency[c] ?? contexts.weight[c], divergence: contexts.divergence[c], threshold: contexts.threshold[c], strength: contexts.strength[c], chance: contexts.chance[c] }));
+  const change = (row) => changesOf(row.c).slice(0, 3).map(([next, inside, without]) => `${brief(next, 24)} ${fixed(without, 2)}→${fixed(inside, 2)}`).join('; ');
+  dependencyTable = new DataTable(byId('dependencies'), {
+    title: 'Strongest dependencies', file: 'dependencies.csv', rows, sort: 'strength', size: 10,
+    note: 'Contexts after which the next step is another one. Click one to see it in the network.',
+    columns: [
+      { key: 'label', title: 'context' },
+      { key: 'frequency', title: 'seen', number: true, format: short },
+      { key: 'divergence', title: 'divergence', number: true, hint: 'Bits by which the next step differs from that of the shorter context', format: (v) => fixed(v) },
+      { key: 'threshold', title: 'threshold', number: true, hint: 'What the divergence had to exceed', format: (v) => fixed(v) },
+      { key: 'strength', title: 'strength', number: true, hint: 'The tau up to which the context is kept', format: (v) => fixed(v, 1) },
+      { key: 'chance', title: 'Eq. 3', number: true, hint: 'Probability to be drawn among its relatives', format: (v) => fixed(v) },
+      { key: 'change', title: 'next step: without → with it', value: change },
+    ],
+    choose: (row) => choose(contexts.base[row.c], row.c, true),
+  });
+  const find = h('input', { type: 'search', placeholder: 'filter', 'aria-label': 'Filter the dependencies by name', oninput: () => { const wanted = find.value.trim().toLowerCase(); dependencyTable.setFilter((row) => row.label.toLowerCase().includes(wanted)); } });
+  byId('dependencies').querySelector('.table-head').lastChild.before(find);
+}

@@ -1,0 +1,125 @@
+// Predictions: a table of the tested nodes with filters, and for one node what every learner said.
+const current = { row: Object.keys(STUDY.predictions ?? {})[0] ?? null, node: null };
+const opened = new Map();
+let predictionTable = null, chanceChart = null;
+
+function predictionsOf(name) {
+  if (!opened.has(name)) {
+    const packed = STUDY.predictions[name], said = { ...packed };
+    for (const key of ['at', 'truth', 'fold', 'proba', 'entropy', 'disagreement']) said[key] = unpack(packed[key]);
+    if (packed.learners) {
+      said.learners = { ...packed.learners };
+      for (const key of ['vote', 'chance', 'relative', 'drawn_vote', 'drawn_chance']) said.learners[key] = unpack(packed.learners[key]);
+    }
+    const width = said.classes.length;
+    said.predicted = new Uint16Array(said.nodes.length);
+    said.sure = new Float32Array(said.nodes.length);
+    for (let b = 0; b < said.nodes.length; b++) {
+      let best = 0;
+      for (let c = 1; c < width; c++) if (said.proba[b * width + c] > said.proba[b * width + best]) best = c;
+      said.predicted[b] = best;
+      said.sure[b] = said.proba[b * width + best];
+    }
+    said.where = new Map();
+    said.at.forEach((at, b) => { if (at >= 0) said.where.set(at, b); });
+    opened.set(name, said);
+  }
+  return opened.get(name);
+}
+
+function startPredictions() {
+  options(byId('row'), Object.keys(STUDY.predictions).map((name) => [name, name]));
+  byId('row').addEventListener('change', () => showRow(byId('row').value));
+  for (const id of ['p-search', 'p-truth', 'p-said', 'p-wrong', 'p-sure']) byId(id).addEventListener('input', filterPredictions);
+  byId('p-reset').addEventListener('click', () => { resetFilters(); filterPredictions(); });
+  const says = (c) => h('span', {}, h('span', { class: 'dot', style: { background: classColour(c) } }), predictionsOf(current.row).classes[c]);
+  predictionTable = new DataTable(byId('p-table'), {
+    title: 'Nodes', file: 'predictions.csv', rows: [], sort: 'sure', descending: false, size: 14,
+    columns: [
+      { key: 'node', title: 'node' },
+      { key: 'label', title: 'class', cell: (row) => says(row.truth) },
+      { key: 'said', title: 'predicted', cell: (row) => h('span', {}, says(row.predicted), row.truth !== row.predicted && [' ', h('span', { class: 'badge bad' }, 'wrong')]) },
+      { key: 'sure', title: 'confidence', number: true, format: (v) => fixed(v, 2) },
+      { key: 'entropy', title: 'entropy', number: true, format: (v) => fixed(v, 2), hint: 'Of the probabilities, in nats' },
+      { key: 'apart', title: 'disagreement', number: true, format: (v) => fixed(v, 2), hint: 'Share of pairs of learners that differ' },
+      { key: 'fold', title: 'fold', number: true },
+    ],
+    choose: (row) => showPrediction(row.b),
+  });
+  on('prediction', (b, focus) => { resetFilters(); filterPredictions(); showPrediction(b); if (focus) { byId('predictions').scrollIntoView(); byId('p-node').focus({ preventScroll: true }); } });
+  startQuality();
+  showRow(current.row);
+}
+
+function resetFilters() {
+  byId('p-search').value = byId('p-truth').value = byId('p-said').value = '';
+  byId('p-wrong').checked = false;
+  byId('p-sure').value = '1';
+}
+
+function showRow(name) {
+  current.row = name;
+  byId('row').value = name;
+  const said = predictionsOf(name), any = [['', 'any'], ...said.classes.map((c, i) => [String(i), c])];
+  for (const id of ['p-truth', 'p-said']) { const kept = byId(id).value; options(byId(id), any); byId(id).value = kept < said.classes.length ? kept : ''; }
+  predictionTable.rows = said.nodes.map((node, b) => ({ b, node, truth: said.truth[b], predicted: said.predicted[b], label: said.classes[said.truth[b]], said: said.classes[said.predicted[b]], sure: said.sure[b], entropy: said.entropy[b], apart: said.disagreement?.[b] ?? null, fold: said.fold[b] }));
+  const right = predictionTable.rows.filter((row) => row.truth === row.predicted).length, total = predictionTable.rows.length;
+  const sure = predictionTable.rows.reduce((sum, row) => sum + row.sure, 0) / total;
+  fill(byId('p-tiles'), tile(fixed(right / total), 'accuracy over all folds'), tile(whole(total - right), `wrong of ${whole(total)}`), tile(fixed(sure), 'mean confidence'), tile(fixed(said.reliability.error), 'calibration error'), said.learners ? tile(whole(said.learners.number), 'learners') : null);
+  filterPredictions();
+  showPrediction(null);
+  tell('row', name);
+  if (STUDY.network && view.node !== null) showNode();
+}
+
+function filterPredictions() {
+  const wanted = byId('p-search').value.trim().toLowerCase(), truth = byId('p-truth').value, says = byId('p-said').value, wrong = byId('p-wrong').checked, most = Number(byId('p-sure').value);
+  byId('p-sure-text').textContent = most.toFixed(2);
+  predictionTable.setFilter((row) => (!wanted || row.node.toLowerCase().includes(wanted)) && (truth === '' || row.truth === Number(truth)) && (says === '' || row.predicted === Number(says)) && (!wrong || row.truth !== row.predicted) && row.sure <= most + 1e-9);
+}
+
+function showPrediction(b) {
+  const host = byId('p-node');
+  current.node = b;
+  chanceChart?.remove();
+  chanceChart = null;
+  if (b === null) {
+    predictionTable.chosen = null;
+    fill(host, h('div', { class: 'empty' }, h('h3', {}, 'No node chosen'), h('p', {}, 'Click a node in the table: its probabilities, and what every learner said from which relative.')));
+    return;
+  }
+  predictionTable.chosen = predictionTable.rows[b];
+  predictionTable.show();
+  const said = predictionsOf(current.row), right = said.truth[b] === said.predicted[b], at = said.at[b];
+  fill(host,
+    h('div', { class: 'node-title' }, h('h3', {}, said.nodes[b]), h('span', { class: `badge ${right ? 'good' : 'bad'}` }, right ? 'right' : 'wrong'), STUDY.network && at >= 0 ? h('button', { type: 'button', class: 'link', onclick: () => choose(at, null, true) }, 'in the network') : null),
+    h('p', { class: 'muted' }, STUDY.network && at >= 0 ? describe(at) : ''),
+    h('p', {}, 'Class ', h('strong', {}, said.classes[said.truth[b]]), ', predicted ', h('strong', {}, said.classes[said.predicted[b]]), ` with ${fixed(said.sure[b], 2)}, in fold ${said.fold[b]} of seed ${said.seed}.`),
+    h('div', { id: 'chances' }), votes(said, b));
+  const width = said.classes.length, rows = said.classes.map((name, c) => [name, said.proba[b * width + c], c]).sort((x, y) => y[1] - x[1]).slice(0, 8);
+  const turned = rows.map((_, i) => rows.length - 1 - i);
+  chanceChart = new Chart({
+    title: 'Probabilities', file: 'probabilities.csv', level: 'h4', height: 50 + rows.length * 24, note: width > 8 ? `The eight likeliest of ${width} classes.` : '', config: { displayModeBar: false },
+    make: () => ({ data: [{ type: 'bar', orientation: 'h', y: turned, x: rows.map((row) => row[1]), marker: { color: rows.map((row) => classColour(row[2])), line: { width: rows.map((row) => (row[2] === said.truth[b] ? 2.5 : 0)), color: cssColour('--ink') } }, text: rows.map((row) => fixed(row[1], 2)), textposition: 'outside', cliponaxis: false, hoverinfo: 'none' }], layout: { margin: { l: 10, r: 34, t: 4, b: 26 }, dragmode: false, bargap: 0.3, xaxis: { range: [0, 1], fixedrange: true }, yaxis: { tickvals: turned, ticktext: rows.map((row) => safe(brief(row[0], 18)) + (row[2] === said.truth[b] ? ' ✓' : '')), fixedrange: true, zeroline: false } } }),
+    table: () => ({ columns: ['class', 'probability'], rows: said.classes.map((name, c) => [name, said.proba[b * width + c]]) }),
+  });
+  byId('chances').append(chanceChart.figure);
+}
+
+function votes(said, b) {
+  const { learners } = said, size = said.nodes.length;
+  if (!learners) return h('p', { class: 'muted' }, said.learners_left_out ? 'What each learner said is left out for this row, to keep the page small; it is in the run folder.' : 'This model has no learners to ask one by one.');
+  const vote = (votes, chances, l) => { const c = votes[l * size + b]; return [h('span', { class: 'dot', style: { background: classColour(c) } }), said.classes[c], ' ', h('span', { class: 'muted' }, fixed(chances[l * size + b], 2)), c === said.truth[b] ? ' ✓' : '']; };
+  const from = learners.relative ? (l) => relativeAt(said, b, learners.relative[l * size + b]) : null;
+  return h('div', {}, h('h4', {}, from ? 'Learners: what each says over all it read, and from one drawn relative' : 'Learners'),
+    h('div', { class: 'votes', tabindex: '0', role: 'region', 'aria-label': 'What every learner said' }, h('table', {},
+      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, '#'), h('th', { scope: 'col' }, 'says'), from && [h('th', { scope: 'col' }, 'relative'), h('th', { scope: 'col' }, 'says from it')])),
+      h('tbody', {}, Array.from({ length: learners.number }, (_, l) => h('tr', {}, h('th', { scope: 'row', class: 'number' }, l + 1), h('td', {}, vote(learners.vote, learners.chance, l)), from && [h('td', {}, from(l)), h('td', {}, vote(learners.drawn_vote, learners.drawn_chance, l))]))))));
+}
+
+function relativeAt(said, b, place) {
+  const at = said.at[b];
+  if (!STUDY.network || at < 0) return place ? `context ${place}` : said.nodes[b];
+  const name = relativeName(at, place), context = NET().family[at].find((c) => NET().contexts.place[c] === place);
+  return context === undefined || !place ? name : h('button', { type: 'button', class: 'link', onclick: () => choose(at, context, true) }, name);
+}

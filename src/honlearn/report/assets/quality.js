@@ -1,0 +1,84 @@
+// How good the predictions of a row are, and how its learners learnt: confusion, reliability, classes, diversity, curves.
+function startQuality() {
+  const host = byId('p-charts'), said = () => predictionsOf(current.row);
+  const names = () => said().classes.map((name) => safe(brief(name, 14)));
+  const confusion = new Chart({
+    title: 'Confusion matrix', file: 'confusion.csv', height: 420, note: 'Rows are the classes, columns what was predicted; colour is the share of the row. Click a cell for its nodes.', config: { displayModeBar: false },
+    make() {
+      const table = said().confusion, total = table.map((row) => row.reduce((a, b) => a + b, 0)), size = table.length, at = [...Array(size).keys()];
+      const dark = document.documentElement.dataset.theme === 'dark', share = table.map((row, i) => row.map((n) => n / (total[i] || 1)));
+      return { data: [{ type: 'heatmap', x: at, y: at, z: share, zmin: 0, zmax: 1, showscale: false, xgap: 2, ygap: 2, colorscale: dark ? [[0, '#202835'], [1, '#86a9ff']] : [[0, '#f1f4f9'], [1, '#2f5fd0']], hoverinfo: 'text', text: table.map((row, i) => row.map((n, j) => `class ${names()[i]}<br>predicted ${names()[j]}<br><b>${n}</b> of ${total[i]}`)) }], layout: { margin: { l: 10, r: 6, t: 6, b: 10 }, dragmode: false, xaxis: { tickvals: at, ticktext: names(), title: { text: 'predicted' }, fixedrange: true, showgrid: false, zeroline: false }, yaxis: { tickvals: at, ticktext: names(), autorange: 'reversed', title: { text: 'class' }, fixedrange: true, showgrid: false, zeroline: false }, annotations: size <= 16 ? table.flatMap((row, i) => row.map((n, j) => ({ x: j, y: i, text: n ? String(n) : '', showarrow: false, font: { size: 11, color: share[i][j] > 0.5 ? (dark ? '#10141b' : '#fff') : cssColour('--ink') } }))) : [] } };
+    },
+    table: () => ({ columns: ['class', ...said().classes], rows: said().confusion.map((row, i) => [said().classes[i], ...row]) }),
+    click: (point) => { resetFilters(); byId('p-truth').value = String(point.y); byId('p-said').value = String(point.x); filterPredictions(); byId('p-table').scrollIntoView({ block: 'center' }); },
+  });
+  const reliability = new Chart({
+    title: 'Reliability', file: 'reliability.csv', height: 420, config: { displayModeBar: false },
+    note: 'How often it is right, by how sure it is. On the line, a confidence is a chance.',
+    make() {
+      const bins = said().reliability.bins.filter((bin) => bin.nodes), most = Math.max(...bins.map((bin) => bin.nodes));
+      const middle = bins.map((bin) => (bin.from + bin.to) / 2), soft = cssColour('--soft');
+      return { data: [
+        { type: 'bar', x: middle, y: bins.map((bin) => (0.25 * bin.nodes) / most), width: 0.09, marker: { color: soft, opacity: 0.25 }, hoverinfo: 'text', text: bins.map((bin) => `${bin.nodes} nodes`), textposition: 'none', name: 'nodes' },
+        { type: 'scatter', mode: 'lines', x: [0, 1], y: [0, 1], line: { color: soft, dash: 'dot', width: 1.2 }, hoverinfo: 'skip', name: 'as sure as right' },
+        { type: 'scatter', mode: 'lines+markers', x: bins.map((bin) => bin.confidence), y: bins.map((bin) => bin.accuracy), line: { color: cssColour('--accent'), width: 2 }, marker: { size: bins.map((bin) => 7 + 11 * Math.sqrt(bin.nodes / most)), color: cssColour('--accent') }, text: bins.map((bin) => `confidence ${fixed(bin.confidence, 2)}<br>right ${fixed(bin.accuracy, 2)}<br>${bin.nodes} nodes`), hoverinfo: 'text', name: 'this row' },
+      ], layout: { dragmode: false, xaxis: { range: [0, 1.03], title: { text: 'mean confidence' }, fixedrange: true }, yaxis: { range: [0, 1.05], title: { text: 'share right' }, fixedrange: true } } };
+    },
+    table: () => ({ columns: ['from', 'to', 'nodes', 'mean confidence', 'share right'], rows: said().reliability.bins.map((bin) => [bin.from, bin.to, bin.nodes, bin.confidence, bin.accuracy]) }),
+  });
+  const classes = new Chart({
+    title: 'Scores by class', file: 'classes.csv', height: 360, note: 'With the number of nodes of each class.', config: { displayModeBar: false },
+    make() {
+      const rows = said().by_class, at = rows.map((_, i) => i);
+      const bar = (key, color) => ({ type: 'bar', name: key === 'f1' ? 'F1' : key, x: at, y: rows.map((row) => row[key] ?? 0), marker: { color }, text: rows.map((row, i) => `class ${names()[i]}<br>${key} ${fixed(row[key])}<br>${row.support} nodes`), textposition: 'none', hoverinfo: 'text' });
+      return { data: [bar('precision', '#7d97c4'), bar('recall', '#d89a5a'), bar('f1', cssColour('--accent'))], layout: { barmode: 'group', bargap: 0.25, dragmode: false, xaxis: { tickvals: at, ticktext: rows.map((row, i) => `${names()[i]}<br>${row.support}`), title: { text: 'class and its nodes' }, fixedrange: true }, yaxis: { range: [0, 1.03], fixedrange: true } } };
+    },
+    table: () => ({ columns: ['class', 'nodes', 'predicted', 'precision', 'recall', 'F1'], rows: said().by_class.map((row) => [row.class, row.support, row.predicted, row.precision, row.recall, row.f1]) }),
+  });
+  const doubt = new Chart({
+    title: 'Doubt', file: 'doubt.csv', height: 360, note: 'Each node: how sure the ensemble is, against the share of pairs of learners that differ. Click one.',
+    make() {
+      const one = said(), all = [...one.nodes.keys()], apart = (b) => one.disagreement?.[b] ?? 0;
+      const group = (name, right, color) => { const nodes = all.filter((b) => (one.truth[b] === one.predicted[b]) === right); return { type: scatterKind(), mode: 'markers', name, x: nodes.map((b) => one.sure[b]), y: nodes.map(apart), customdata: nodes, marker: { color, size: 7, opacity: 0.65 }, text: nodes.map((b) => `<b>${safe(brief(one.nodes[b], 50))}</b><br>class ${safe(brief(one.classes[one.truth[b]], 30))}, predicted ${safe(brief(one.classes[one.predicted[b]], 30))}`), hoverinfo: 'text' }; };
+      return { data: [group('right', true, cssColour('--good')), group('wrong', false, cssColour('--bad'))], layout: { hovermode: 'closest', xaxis: { title: { text: 'confidence' }, range: [0, 1.03] }, yaxis: { title: { text: 'disagreement' }, range: [-0.04, 1.04] } } };
+    },
+    table: () => ({ columns: ['node', 'class', 'predicted', 'confidence', 'disagreement'], rows: said().nodes.map((node, b) => [node, said().classes[said().truth[b]], said().classes[said().predicted[b]], said().sure[b], said().disagreement?.[b] ?? null]) }),
+    click: (point) => { if (point.customdata !== undefined) tell('prediction', point.customdata, true); },
+  });
+  for (const chart of [confusion, reliability, classes, doubt]) host.append(h('div', {}, chart.figure));
+  on('row', () => { for (const chart of [confusion, reliability, classes, doubt]) chart.update(); });
+}
+
+function startLearning() {
+  const host = byId('learning-charts'), rows = STUDY.rows.map((row) => row.name);
+  const spread = Object.entries(STUDY.diversity ?? {}), colour = (name) => rowColour(rows.indexOf(name));
+  if (spread.length) {
+    host.append(h('div', {}, new Chart({
+      title: 'Diversity of the learners', file: 'diversity.csv', height: 420, note: "A dot is a pair of learners in one fold: Cohen's kappa of their votes against their mean log loss. Good ensembles stand left (they differ) and low (they are good). Diamonds are the means.",
+      make: () => ({ data: spread.flatMap(([name, one]) => [
+        { type: scatterKind(), mode: 'markers', name: safe(name), legendgroup: name, x: one.points.map((p) => p[3]), y: one.points.map((p) => p[4]), marker: { color: colour(name), size: 5, opacity: 0.35 }, text: one.points.map(([fold, i, j, kappa, loss]) => `${safe(name)}, fold ${fold}<br>learners ${i + 1} and ${j + 1}<br>kappa ${fixed(kappa, 2)}, loss ${fixed(loss, 2)}`), hoverinfo: 'text' },
+        { type: 'scatter', mode: 'markers', legendgroup: name, showlegend: false, x: [one.mean_kappa], y: [one.mean_loss], marker: { color: colour(name), size: 14, symbol: 'diamond', line: { width: 2, color: cssColour('--card') } }, text: [`<b>${safe(name)}</b><br>mean kappa ${fixed(one.mean_kappa, 2)}<br>mean loss ${fixed(one.mean_loss, 2)}`], hoverinfo: 'text' },
+      ]), layout: { hovermode: 'closest', xaxis: { title: { text: "Cohen's kappa of a pair" } }, yaxis: { title: { text: 'mean log loss of the pair' } } } }),
+      table: () => ({ columns: ['row', 'fold', 'learner', 'other learner', 'kappa', 'mean loss'], rows: spread.flatMap(([name, one]) => one.points.map(([fold, i, j, kappa, loss]) => [name, fold, i + 1, j + 1, kappa, loss])) }),
+    }).figure));
+  }
+  const curves = Object.entries(STUDY.curves ?? {});
+  if (!curves.length) return;
+  const choice = h('select', { 'aria-label': 'Row of the learning curves' });
+  options(choice, curves.map(([name]) => [name, name]));
+  const chart = new Chart({
+    title: 'Learning curves', file: 'learning-curves.csv', height: 380, extra: [choice], note: 'Mean over the fits, with the range. The refit trains anew on all nodes, without a validation part.',
+    make() {
+      const data = [], looks = { 'search loss': ['--accent', 'training loss', 'solid'], 'search validation_loss': ['--second', 'validation loss', 'solid'], 'refit loss': ['--soft', 'training loss, refit', 'dash'] };
+      for (const one of STUDY.curves[choice.value]) {
+        const [token, name, dash] = looks[`${one.phase} ${one.curve}`] ?? ['--soft', `${one.phase} ${one.curve}`, 'dot'], color = cssColour(token);
+        data.push({ type: 'scatter', mode: 'lines', x: [...one.epoch, ...[...one.epoch].reverse()], y: [...one.most, ...[...one.least].reverse()], fill: 'toself', fillcolor: color, opacity: 0.13, line: { width: 0 }, hoverinfo: 'skip', showlegend: false });
+        data.push({ type: 'scatter', mode: 'lines', name, x: one.epoch, y: one.mean, line: { color, width: 2.2, dash }, text: one.epoch.map((e, i) => `epoch ${e}<br>${name} ${fixed(one.mean[i])}<br>${one.fits[i]} fits`), hoverinfo: 'text' });
+      }
+      return { data, layout: { hovermode: 'closest', xaxis: { title: { text: 'epoch' } }, yaxis: { title: { text: 'loss' }, rangemode: 'tozero' } } };
+    },
+    table: () => ({ columns: ['phase', 'curve', 'epoch', 'mean', 'least', 'most', 'fits'], rows: STUDY.curves[choice.value].flatMap((one) => one.epoch.map((e, i) => [one.phase, one.curve, e, one.mean[i], one.least[i], one.most[i], one.fits[i]])) }),
+  });
+  choice.addEventListener('change', () => chart.update());
+  host.append(h('div', {}, chart.figure));
+}
