@@ -40,7 +40,7 @@ _HOMES: dict[str, tuple[str | None, str | None]] = {
     "gcn": ("gcn:GCNClassifier", "gcn:GCNLinkPredictor"),
     "gcnii": ("gcnii:GCNIIClassifier", "gcnii:GCNIILinkPredictor"),
     "gat": ("gat:GATClassifier", "gat:GATLinkPredictor"),
-    "gatv2": ("gat:GATv2Classifier", "gat:GATv2LinkPredictor"),
+    "gatv2": ("gatv2:GATv2Classifier", "gatv2:GATv2LinkPredictor"),
     "ho-gnn": ("ho_gnn:HOGNNClassifier", "ho_gnn:HOGNNLinkPredictor"),
     "graphsage": ("graphsage:GraphSAGEClassifier", "graphsage:GraphSAGELinkPredictor"),
     "gin": ("gin:GINClassifier", "gin:GINLinkPredictor"),
