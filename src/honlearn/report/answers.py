@@ -135,7 +135,7 @@ def reliability(said: Tested) -> dict[str, Any]:
 
 
 def packed(said: Tested, place: Mapping[str, int], with_learners: bool) -> dict[str, Any]:
-    """Return the page's form of one row: `place` is the position of a node in the explorer, where it has one."""
+    """Return the page's form of one row: `place` is where a node stands in the explorer, if it does."""
     page: dict[str, Any] = {
         "nodes": said.nodes,
         "at": pack([place.get(node, -1) for node in said.nodes], "i4"),
@@ -160,7 +160,7 @@ def packed(said: Tested, place: Mapping[str, int], with_learners: bool) -> dict[
 
 
 def _learners(said: Tested, members: Numbers) -> dict[str, Any]:
-    """Return each learner's class and its probability, over all it read and from one drawn relative [L, B]."""
+    """Return each learner's class and probability [L, B], over all it read and from one drawn relative."""
     found: dict[str, Any] = {
         "number": len(members),
         "vote": pack_integers(members.argmax(2)),

@@ -84,8 +84,8 @@ def _rare_class(e: Evidence) -> Iterator[Finding]:
     if rare:
         named = listed((f"{name} ({number})" for name, number in sorted(rare.items(), key=lambda r: r[1])), 5)
         yield (
-            f"{len(rare)} of {len(set((e.labels or {}).values()))} classes have fewer than {e.folds} labelled "
-            f"nodes: {named}. Some test parts lack them, or test what was never trained.",
+            f"{len(rare)} of {len(set((e.labels or {}).values()))} classes have fewer than {e.folds} "
+            f"labelled nodes: {named}. Some test parts lack them, or test what was never trained.",
             "Label more of them, join rare classes, or ask for fewer folds.",
         )
 
@@ -101,7 +101,7 @@ def _overfitting(e: Evidence) -> Iterator[Finding]:
                 caught.append(f"{name} ({last['loss']:.2f} against {last['validation_loss']:.2f})")
     if caught:
         yield (
-            f"At the end of the search the training loss is far below the validation loss: {listed(caught, 4)}.",
+            f"When the search ends the training loss is far below the validation loss: {listed(caught, 4)}.",
             "Raise input_dropout and hidden_dropout or weight_decay, narrow widths, or label more nodes.",
         )
 
@@ -137,16 +137,18 @@ def _nearly_first_order(e: Evidence) -> Iterator[Finding]:
 @_check("H005", "note", "Higher order makes no difference that the folds can show")
 def _tie(e: Evidence) -> Iterator[Finding]:
     main = "auprc" if e.task == "links" else "micro_f1"
+    caught = []
     for row in e.rows:
         p = row.get("against_g1")
         if p is not None and p > 0.05:
             twin = next(r for r in e.rows if r["model"] == row["model"] and r["input"] == "g1")
-            ours, theirs = e.score(row, main), e.score(twin, main)
-            yield (
-                f"{row['model']}: {ours:.3f} on gk and {theirs:.3f} on g1, p = {p:.2f} "
-                "(corrected resampled t-test).",
-                "Say that they tie. More seeds (--seeds) narrow the doubt.",
-            )
+            ours, theirs = e.score(row, main) or 0.0, e.score(twin, main) or 0.0
+            caught.append(f"{row['model']} {ours:.3f} on gk, {theirs:.3f} on g1 (p = {p:.2f})")
+    if caught:
+        yield (
+            f"By the corrected resampled t-test: {listed(caught, 5)}.",
+            "Say that they tie. More seeds (--seeds) narrow the doubt.",
+        )
 
 
 @_check("H006", "warning", "Few nodes are tested in each fold")
@@ -186,14 +188,16 @@ def _no_better_than_majority(e: Evidence) -> Iterator[Finding]:
 
 @_check("H009", "warning", "Probabilities are not to be taken at their word")
 def _calibration(e: Evidence) -> Iterator[Finding]:
-    for name, (error, bias) in e.calibration.items():
-        if error > 0.1:
-            how = "too sure of itself" if bias > 0 else "less sure than it is right"
-            yield (
-                f"{name} is {how}: mean confidence and accuracy differ by {abs(bias):.2f}, calibration error "
-                f"{error:.2f}.",
-                "Rank by probability, but do not read it as a chance. More learners and a refit near 1 help.",
-            )
+    caught = [
+        f"{name} is too {'sure' if bias > 0 else 'modest'} by {abs(bias):.2f} (calibration error {error:.2f})"
+        for name, (error, bias) in e.calibration.items()
+        if error > 0.1
+    ]
+    if caught:
+        yield (
+            f"Confidence is not how often a row is right: {listed(caught, 4)}.",
+            "Rank by probability, but do not read it as a chance. More learners and a refit near 1 help.",
+        )
 
 
 @_check("H010", "warning", "There is no spread to judge a difference by")
@@ -283,6 +287,6 @@ def _heterophily(e: Evidence) -> Iterator[Finding]:
         chance = sum(share * share for share in shares)
         if e.homophily < 1.2 * chance:
             yield (
-                f"{e.homophily:.2f} of the edges join nodes of one class; by chance it would be {chance:.2f}.",
+                f"{e.homophily:.2f} of the edges join nodes of one class; by chance it were {chance:.2f}.",
                 "Models that average neighbours have a hard time; aggregator=max or features may help.",
             )

@@ -107,7 +107,7 @@ def _links(first: HigherOrderNetwork, shown: NDArray[np.int64]) -> dict[str, Any
 
 
 def _contexts(network: HigherOrderNetwork, place: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the conditional nodes of the entities shown, family by family, with all that is known of them."""
+    """Return the conditional nodes of the entities shown, strongest first, with all that is known."""
     frame = network.dependencies(shifts=0)
     node = np.array([network.index(label) for label in frame["node"]], np.int64)
     kept = place[network.base[node]] >= 0

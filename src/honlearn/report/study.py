@@ -1,7 +1,7 @@
 """One study for the page: everything that its sections show, gathered from records and artefacts.
 
-In: a study of a run. Out: plain values: overview, checks, explorer, predictions or links. What was not kept is
-left out and named in ``missing``.
+In: a study of a run. Out: plain values: overview, checks, explorer, predictions or links. What was not kept
+is left out and named in ``missing``.
 """
 
 from __future__ import annotations

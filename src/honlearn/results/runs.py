@@ -125,7 +125,9 @@ def read_records(folder: Path) -> list[Record]:
         raise MissingFileError(f"{folder}: no such folder; name a run that 'honlearn evaluate … -o RUN' made")
     path = folder / FILE
     if not path.is_file():
-        raise MissingFileError(f"{folder}: no {FILE} in it; name a run that 'honlearn evaluate … -o RUN' made")
+        raise MissingFileError(
+            f"{folder}: no {FILE} in it; name a run that 'honlearn evaluate … -o RUN' made"
+        )
     content = path.read_bytes()
     found: dict[str, Record] = {}
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):

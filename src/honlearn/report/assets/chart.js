@@ -1,5 +1,7 @@
 // A chart: a figure with what it shows in words, the drawing, and its data as a table and as a file.
 const charts = [];
+// Named one by one: the library's own choice has a button that would send the chart away.
+const BUTTONS = [['toImage'], ['zoom2d', 'pan2d'], ['zoomIn2d', 'zoomOut2d', 'resetScale2d']];
 const hasWebGL = once(() => {
   try { return Boolean(document.createElement('canvas').getContext('webgl')); } catch { return false; }
 });
@@ -35,7 +37,7 @@ class Chart {
     const { data, layout } = this.make();
     const first = !this.drawn;
     this.drawn = true;
-    const done = Plotly.react(this.plot, data, themed(layout), { displaylogo: false, responsive: true, modeBarButtonsToRemove: ['lasso2d', 'select2d', 'autoScale2d'], ...this.config });
+    const done = Plotly.react(this.plot, data, themed(layout), { displaylogo: false, responsive: true, modeBarButtons: BUTTONS, ...this.config });
     if (first && this.click) this.plot.on('plotly_click', (event) => this.click(event.points[0]));
     return done;
   }

@@ -18,7 +18,11 @@ const NET = STUDY.network && once(() => {
   return net;
 });
 const view = { node: null, relative: null, chart: null };
-const describe = (i) => Object.entries(NET().facts?.[i] ?? {}).filter(([name]) => !/^(lat|lon)/i.test(name)).map(([, value]) => value).join(', ');
+// What is known of a node, without its coordinates and without what only repeats its class.
+const describe = (i) => {
+  const { facts, classes, label } = NET();
+  return Object.entries(facts?.[i] ?? {}).filter(([name, value]) => !/^(lat|lon)/i.test(name) && value !== classes[label[i]]).map(([, value]) => value).join(', ');
+};
 
 function startNetwork() {
   const net = NET(), { sizes, grown } = net;
@@ -90,7 +94,7 @@ function networkChart() {
   view.chart = new Chart({
     title: net.layout === 'map' ? 'Map' : 'Network', file: 'nodes.csv', height: 560, level: 'h3',
     note: net.layout === 'map' ? 'Where coordinates are known, nodes stand at them. Click a node.' : 'Linked nodes stand near one another. Click a node.',
-    config: { scrollZoom: !touch, modeBarButtonsToRemove: ['lasso2d', 'select2d', 'autoScale2d'], displayModeBar: true },
+    config: { scrollZoom: !touch, displayModeBar: true },
     make() {
       const data = [], edges = drawn(), faded = view.node !== null;
       for (const { x, y } of net.grid) data.push({ type: 'scatter', mode: 'lines', x, y, line: { color: cssColour('--line'), width: 0.7 }, hoverinfo: 'skip', showlegend: false });
@@ -115,7 +119,7 @@ function networkChart() {
         const marker = { size: group.nodes.map(sizeOf), line: { width: small ? 0 : 0.8, color: cssColour('--card') }, opacity: near ? group.nodes.map((i) => (near.has(i) ? 1 : 0.12)) : 0.92 };
         if (group.scale) Object.assign(marker, { color: group.scale, colorscale: document.documentElement.dataset.theme === 'dark' ? [[0, '#2d3b58'], [1, '#a8c1ff']] : [[0, '#cdd9f2'], [1, '#1c3f94']], showscale: false });
         else marker.color = group.colour;
-        data.push({ type: kind, mode: 'markers', x: group.nodes.map((i) => net.x[i]), y: group.nodes.map((i) => net.y[i]), customdata: group.nodes, marker, text, hoverinfo: 'text', name: safe(brief(group.name, 24)), showlegend: !group.scale });
+        data.push({ type: kind, mode: 'markers', x: group.nodes.map((i) => net.x[i]), y: group.nodes.map((i) => net.y[i]), customdata: group.nodes, marker, text, hoverinfo: 'text', name: safe(brief(group.name, 24)), showlegend: !group.scale && !faded });
       }
       if (faded && net.placed[view.node]) data.push({ type: 'scatter', mode: 'markers+text', x: [net.x[view.node]], y: [net.y[view.node]], marker: { symbol: 'circle-open', size: sizeOf(view.node) + 9, color: cssColour('--ink'), line: { width: 2.2 } }, text: [`<b>${safe(brief(net.names[view.node], 30))}</b>`], textposition: 'top center', textfont: { color: cssColour('--ink'), size: 13 }, hoverinfo: 'skip', showlegend: false });
       const bare = { visible: false, showgrid: false, zeroline: false };

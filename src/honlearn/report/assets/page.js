@@ -41,7 +41,7 @@ function applyTheme() {
   document.documentElement.dataset.theme = dark ? 'dark' : 'light';
   const said = { auto: 'as the system', light: 'light', dark: 'dark' }[theme];
   byId('theme').setAttribute('aria-label', `Colours: ${said}. Change`);
-  byId('theme').textContent = { auto: '◐', light: '☀', dark: '☾' }[theme];
+  byId('theme').title = `Colours: ${said}`;
 }
 function startTheme(redraw) {
   try { theme = themes.includes(localStorage.getItem('honlearn-theme')) ? localStorage.getItem('honlearn-theme') : 'auto'; } catch { theme = 'auto'; }
