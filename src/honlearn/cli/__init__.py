@@ -20,6 +20,7 @@ from honlearn.cli.grow import grow
 from honlearn.cli.info import info
 from honlearn.cli.predict import predict
 from honlearn.cli.report import report
+from honlearn.cli.reproduce import reproduce
 from honlearn.cli.settings import remember_command, spread_settings
 from honlearn.cli.train import train
 from honlearn.errors import HonlearnError
@@ -56,6 +57,7 @@ app.command()(convert)
 app.command()(train)
 app.command()(predict)
 app.command()(evaluate)
+app.command()(reproduce)
 app.command()(report)
 app.add_typer(data_app, name="data")
 

@@ -1,0 +1,111 @@
+"""What the learners of an ensemble say one by one: how alike pairs of them are, and what each more adds.
+
+In: answers that fits have left (members [L, B, C], the truth). Out: facts: for each pair of learners Cohen's
+kappa and their mean loss (the paper's figures of diversity), and scores of the first 1, 2, … learners. The
+first of the learners of a bag are a bag of that size, since a learner does not depend on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.errors import InputError
+from honlearn.results.artefacts import Answers, read_answers
+from honlearn.results.metrics import FLOOR
+
+Numbers = NDArray[np.floating[Any]]
+
+
+def kappas(votes: NDArray[np.int64], classes: int) -> NDArray[np.float64]:
+    """Return Cohen's kappa of each pair of learners, [L, L], from their votes [L, B].
+
+    Agreement beyond chance; NaN where two learners give every node one and the same class.
+
+    >>> kappas(np.array([[0, 0, 1, 1], [0, 1, 1, 1]]), 2).tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+    chosen = votes[:, :, None] == np.arange(classes)
+    shares = chosen.mean(1)
+    observed = np.einsum("abc,dbc->ad", chosen.astype(np.float64), chosen.astype(np.float64)) / votes.shape[1]
+    chance = shares @ shares.T
+    room = 1.0 - chance
+    return np.where(room > 1e-12, (observed - chance) / np.where(room > 1e-12, room, 1.0), np.nan)
+
+
+def losses(members: Numbers, truth: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return −log p(true class) of each learner and node, [L, B], p at least ``FLOOR``."""
+    chosen = np.take_along_axis(np.asarray(members, np.float64), truth[None, :, None], 2)[..., 0]
+    return np.asarray(-np.log(np.clip(chosen, FLOOR, 1.0)), np.float64)
+
+
+def tested(answers: Answers) -> tuple[NDArray[np.int64], Numbers, Numbers | None]:
+    """Return the true classes [B] by number, the probabilities [B, C] and those of the members [L, B, C]."""
+    place = {name: number for number, name in enumerate(answers.about["classes"])}
+    truth = np.array([place[label] for label in answers.about["truth"]], np.int64)
+    return truth, answers.arrays["proba"], answers.arrays.get("members")
+
+
+def answers_of(folder: Path, records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, Answers]]:
+    """Yield each record with what its fit has said; an answer that is missing is an error."""
+    for record in records:
+        found = read_answers(folder, record["digest"])
+        if found is None:
+            raise InputError(f"{folder}: the answers of a fit are missing; run again and they are made")
+        yield record, found
+
+
+def pair_facts(folder: Path, records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return one fact for each pair of learners in each record: kappa, and the mean of their losses."""
+    facts = []
+    for record, answers in answers_of(folder, records):
+        truth, _, members = tested(answers)
+        if members is None or len(members) < 2:
+            continue
+        agreement = kappas(members.argmax(2), members.shape[2])
+        loss = losses(members, truth).mean(1)
+        asked = record["configuration"]
+        for a in range(len(members)):
+            for b in range(a + 1, len(members)):
+                facts.append(
+                    {
+                        "model": asked["model"],
+                        "input": asked["input"],
+                        "seed": asked["seed"],
+                        "fold": asked["fold"],
+                        "learner": a,
+                        "other": b,
+                        "kappa": float(agreement[a, b]),
+                        "loss": float((loss[a] + loss[b]) / 2),
+                    }
+                )
+    return facts
+
+
+def size_facts(folder: Path, records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return one fact for each record and number of learners: micro F1 and loss of that many."""
+    facts = []
+    for record, answers in answers_of(folder, records):
+        truth, _, members = tested(answers)
+        if members is None:
+            continue
+        sums = np.cumsum(np.asarray(members, np.float64), 0)
+        asked = record["configuration"]
+        for count in range(1, len(members) + 1):
+            mean = sums[count - 1] / count
+            facts.append(
+                {
+                    "model": asked["model"],
+                    "input": asked["input"],
+                    "seed": asked["seed"],
+                    "fold": asked["fold"],
+                    "learners": count,
+                    "micro_f1": float((mean.argmax(1) == truth).mean()),
+                    "log_loss": float(losses(mean[None], truth).mean()),
+                }
+            )
+    return facts

@@ -1,0 +1,241 @@
+"""Rows of an experiment, measured: a model on an input of a data set, with its records under a protocol.
+
+In: rows, a data set, and how to measure: folds, seeds, the protocol by which settings are chosen, processes.
+Out: for each row its records, kept in one run folder for each data set. A row that cannot be measured here
+(no such model yet, no G2) has a reason instead, and no number.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from honlearn.errors import ParameterError, check_choice
+from honlearn.experiments.artefacts import keep_data
+from honlearn.experiments.estimate import Planned, planned
+from honlearn.experiments.evaluate import Contender, Job, NodeData, NodeWork, plan
+from honlearn.experiments.folds import Folds
+from honlearn.experiments.links import LinkData, LinkJob, LinkProtocol, LinkWork, plan_links
+from honlearn.experiments.nested import NestedWork, SearchedJob
+from honlearn.experiments.registry import Entry, find_model
+from honlearn.experiments.runner import run_all, threads_for
+from honlearn.experiments.search import Budget
+from honlearn.experiments.selection import best_on_test, points
+from honlearn.experiments.sources import Source
+from honlearn.experiments.spaces import Space, own_space, paper_space
+from honlearn.results.records import Records
+
+PROTOCOLS = ("nested", "paper", "fixed")
+SCORE = {"nodes": "micro_f1", "links": "auprc"}
+Record = Mapping[str, Any]
+Settle = Callable[[Entry], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table or a point of a figure: who, on what, and what else is set."""
+
+    model: str
+    input: str
+    layers: int | None = None
+    column: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The records of a row, and under the paper's protocol what choosing on the test parts adds."""
+
+    records: Sequence[Record] = ()
+    reason: str = ""
+    optimism: float | None = None
+    tried: int = 1
+
+    def scores(self, name: str) -> list[float]:
+        """Return a score of each record."""
+        return [float(record["scores"][name]) for record in self.records]
+
+    def spread(self, name: str) -> tuple[float, float | None]:
+        """Return mean and deviation (n − 1) of a score; the deviation is None for a single record."""
+        values = self.scores(name)
+        return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
+
+
+def nothing_given(entry: Entry) -> dict[str, Any]:
+    """Return no settings: whatever the model, the user has set nothing."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to measure, the same for all rows and data sets; `given` says what the user sets for a model."""
+
+    folds: Folds = field(default_factory=Folds)
+    seeds: tuple[int, ...] = (0,)
+    protocol: str = "nested"
+    budget: Budget = field(default_factory=Budget)
+    spaces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    repetitions: int = 5
+    first_folds: int | None = None
+    processes: int = 1
+    given: Settle = nothing_given
+    watching: Callable[[int, str], AbstractContextManager[Any]] = lambda total, task: nullcontext()
+
+    def __post_init__(self) -> None:
+        check_choice("reproduce", "protocol", self.protocol, PROTOCOLS)
+
+    def space(self, entry: Entry, settings: Mapping[str, Any]) -> Space:
+        """Return what may be searched for a model beyond `settings`."""
+        if entry.name in self.spaces:
+            return own_space(entry, self.spaces[entry.name], settings)
+        return paper_space(entry, settings)
+
+
+class Bench:
+    """Measures rows of one task on one data set, in one run folder."""
+
+    def __init__(self, source: Source, folder: Path, how: Plan, task: str = "nodes") -> None:
+        self.source, self.folder, self.how, self.task = source, folder, how, task
+        self._nodes: dict[str, NodeData] = {}
+        self._links: LinkData | None = None
+
+    # --- what is asked ---------------------------------------------------------------------------------
+
+    def reason(self, row: Row) -> str:
+        """Return why a row cannot be measured here, or nothing."""
+        if row.input == "gk" and not self.source.has_memory:
+            return "the network is of first order"
+        try:
+            find_model(row.model, self.task)
+        except ParameterError:
+            return f"no model {row.model} for {self.task}"
+        return ""
+
+    def contender(self, row: Row) -> Contender:
+        """Return the model of a row with what the row and the user set; the row wins."""
+        entry = find_model(row.model, self.task)
+        return Contender(entry, {**self.how.given(entry), **row.settings})
+
+    def jobs(self, row: Row, contender: Contender) -> list[Job] | list[LinkJob]:
+        """Return the plain jobs of a row: every seed and fold (or the first folds), or repetition."""
+        if self.task == "nodes":
+            jobs = plan(self._node_data(row.input), [contender], self.how.folds, self.how.seeds)
+            most = self.how.first_folds
+            return [job for job in jobs if most is None or job.configuration["fold"] < most]
+        data = self._link_data()
+        made = [job for seed in self.how.seeds for job in plan_links(data, [contender], seed)]
+        return [job for job in made if job.input == row.input]
+
+    def _node_data(self, name: str) -> NodeData:
+        if name not in self._nodes:
+            source = self.source
+            self._nodes[name] = NodeData.of(source.network, source.nodes, source.labels, name)
+        return self._nodes[name]
+
+    def _link_data(self) -> LinkData:
+        if self._links is None:
+            which = "both" if self.source.has_memory else "g1"
+            self._links = LinkData(self.source.network, LinkProtocol(repetitions=self.how.repetitions), which)
+        return self._links
+
+    # --- measuring -------------------------------------------------------------------------------------
+
+    def measure(self, rows: Iterable[Row], *, need_answers: bool = False) -> dict[Row, Measured]:
+        """Run what has no record yet; return the records of every row, or why there are none."""
+        wanted = list(rows)
+        reasons = {row: self.reason(row) for row in wanted}
+        ready = [row for row in wanted if not reasons[row]]
+        if self.how.protocol == "paper":
+            found = self._best_on_test(ready, need_answers)
+        else:
+            jobs = {row: self._searched(row) for row in ready}
+            records = self._run([job for group in jobs.values() for job in group], need_answers)
+            found = {row: Measured([records[job.digest] for job in group]) for row, group in jobs.items()}
+        return {row: found[row] if row in found else Measured(reason=reasons[row]) for row in wanted}
+
+    def _searched(self, row: Row) -> list[Any]:
+        contender = self.contender(row)
+        jobs = self.jobs(row, contender)
+        if self.how.protocol == "fixed":
+            return list(jobs)
+        space = self.how.space(contender.entry, contender.settings)
+        return [SearchedJob.of(job, space, self.how.budget) if space.size else job for job in jobs]
+
+    def _best_on_test(self, rows: Sequence[Row], need_answers: bool) -> dict[Row, Measured]:
+        """Try settings in rounds, one a row, until each row's budget is spent; take the best on the tests."""
+        tried: dict[Row, list[list[Record]]] = {row: [] for row in rows}
+        seconds = dict.fromkeys(rows, 0.0)
+        grids = {}
+        for row in rows:
+            given = self.contender(row)
+            space = self.how.space(given.entry, given.settings)
+            grids[row] = (given, space, points(space, self.how.seeds[0]))
+        while grids:
+            jobs = {}
+            for row, (given, space, rest) in list(grids.items()):
+                point = next(rest, "none left")
+                if isinstance(point, str) or self._is_spent(tried[row], seconds[row]):
+                    del grids[row]
+                    continue
+                more = {} if point is None else space.settings(given.entry, point)
+                jobs[row] = self.jobs(row, Contender(given.entry, {**more, **given.settings}))
+            records = self._run([job for group in jobs.values() for job in group], need_answers)
+            for row, group in jobs.items():
+                tried[row].append([records[job.digest] for job in group])
+                seconds[row] += sum(r["times"]["fit_seconds"] for r in tried[row][-1])
+        found = {}
+        for row, settings in tried.items():
+            chosen = best_on_test(settings, SCORE[self.task])
+            found[row] = Measured(chosen.records, "", chosen.optimism, len(settings))
+        return found
+
+    def _is_spent(self, settings: Sequence[Sequence[Record]], seconds: float) -> bool:
+        """Return whether a row may try no more; the minutes are those of a nested search, once a fit."""
+        return bool(settings) and self.how.budget.is_spent(len(settings), seconds / len(settings[0]))
+
+    def _run(self, jobs: Sequence[Any], need_answers: bool) -> dict[str, Record]:
+        if not jobs:
+            return {}
+        threads = threads_for(self.how.processes)
+        if self.task == "links":
+            work: NodeWork | LinkWork = LinkWork(self._link_data(), self.folder, threads)
+            keep_data(self.folder, self.source.network)
+        else:
+            # Every input has the same labelled nodes; a job brings its own network.
+            data = self._node_data(next(iter(self._nodes)))
+            work = NodeWork(data, self.folder, False, True, need_answers, threads)
+            for name in self._nodes:
+                keep_data(self.folder, self._nodes[name].inputs[name], data.nodes, data.labels)
+        records: dict[str, Record] = {}
+        with self.how.watching(len({job.digest for job in jobs}), self.task) as report:
+            steps = run_all(
+                NestedWork(work, self.folder), jobs, self.folder, processes=self.how.processes, watch=report
+            )
+            for job, record, ran in steps:
+                records[job.digest] = record
+                if report is not None:
+                    report(job, record, ran)
+        return records
+
+    # --- before anything runs --------------------------------------------------------------------------
+
+    def planned(self, rows: Iterable[Row]) -> list[Planned]:
+        """Return what would run and how long it may take."""
+        known = list(Records(self.folder)) if self.folder.is_dir() else []
+        edges = {"gk": self.source.network.n_edges, "g1": self.source.network.first_order().n_edges}
+        made = []
+        for row in rows:
+            if self.reason(row):
+                continue
+            searched = self.how.protocol != "fixed"
+            extra = 60 * (self.how.budget.minutes or 0.0) if searched else 0.0
+            jobs = (
+                self._searched(row) if self.how.protocol == "nested" else self.jobs(row, self.contender(row))
+            )
+            words = " ".join(filter(None, (f"{row.layers} layers" if row.layers else "", row.column)))
+            made += planned(jobs, known, edges, setting=words, data=self.source.name, extra_seconds=extra)
+        return made

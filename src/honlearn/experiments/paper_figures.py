@@ -1,0 +1,308 @@
+"""The paper's figures by name, on any data: what is measured for each, and its panels.
+
+In: benches (a data set, a run folder and a way to measure), and which models to show. Out: a :class:`Plot`
+with the numbers behind it.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from honlearn.errors import InputError
+from honlearn.experiments.characteristics import (
+    CHARACTERISTICS,
+    change_facts,
+    node_losses,
+    on_axis,
+    regression,
+)
+from honlearn.experiments.diversity import answers_of, pair_facts, size_facts
+from honlearn.experiments.measure import SCORE, Bench, Measured, Row
+from honlearn.experiments.plots import Panel, Plot, Series
+from honlearn.experiments.published import model_label
+from honlearn.experiments.registry import find_model
+from honlearn.experiments.shapes import keyword_for, with_shape
+
+FIGURES = ("depth", "diversity", "ensemble-size", "training-time", "characteristics", "tau")
+DEPTHS, TAUS = (1, 2, 3), (0.5, 1.0, 3.0, 10.0, 30.0, 100.0)
+EPOCHS = (1, 2, 4, 8, 16, 32, 64, 128)
+_BASELINES = ("gcn", "gcnii", "gat", "gatv2", "graphsage", "gin", "graphsaint")
+_MODELS = {
+    "depth": (*_BASELINES, "dge-bag"),
+    "diversity": ("dge-bag", "dge-bag*", "dge-pool", "dge-pool*"),
+    "ensemble-size": ("dge-bag",),
+    "training-time": (*_BASELINES, "dge-pool", "dge-bag"),
+    "characteristics": ("dge-bag", "graphsage"),
+    "tau": ("dge-bag",),
+}
+Facts = list[dict[str, Any]]
+
+
+def make_figure(
+    name: str, benches: Sequence[Bench], models: Sequence[str] | None, notes: Sequence[str]
+) -> Plot:
+    """Measure what a figure needs on every bench, and return it."""
+    makers: dict[str, Callable[[Sequence[Bench], Sequence[str]], Plot]] = {
+        "depth": depth,
+        "diversity": diversity,
+        "ensemble-size": ensemble_size,
+        "training-time": training_time,
+        "characteristics": characteristics,
+        "tau": tau,
+    }
+    plot = makers[name](benches, models or _MODELS[name])
+    return replace(plot, notes=[*notes, *plot.notes])
+
+
+def figure_rows(name: str, bench: Bench, models: Sequence[str] | None) -> list[Row]:
+    """Return the rows that a figure measures on a bench, for a dry run; those of tau are for one network."""
+    wanted = models or _MODELS[name]
+    if name == "depth":
+        return _depth_rows(bench, wanted)
+    if name == "training-time":
+        return _time_rows(bench, wanted)
+    return [_row(bench, model) for model in wanted]
+
+
+def _row(bench: Bench, model: str, **more: Any) -> Row:
+    """Return a model's row on its natural input: ensembles on G2 where there is one, others on G1."""
+    own = (model.startswith("dge-") or model in ("honem", "ho-gnn", "dbgnn", "path2vec")) and (
+        bench.source.has_memory
+    )
+    return Row(model, "gk" if own else "g1", **more)
+
+
+def _measured(bench: Bench, rows: Iterable[Row], need_answers: bool = False) -> dict[Row, Measured]:
+    """Measure rows; those that cannot be had are left out, but not all of them."""
+    found = bench.measure(rows, need_answers=need_answers)
+    known = {row: measured for row, measured in found.items() if measured.records}
+    if not known:
+        reasons = "; ".join(sorted({measured.reason for measured in found.values()}))
+        raise InputError(f"{bench.source.name}: nothing of this figure can be measured: {reasons}")
+    return known
+
+
+def _summary(bench: Bench, row: Row, found: Measured, **more: Any) -> dict[str, Any]:
+    fact: dict[str, Any] = {"data": bench.source.name, "model": row.model, "input": row.input, **more}
+    for score in ("log_loss", SCORE[bench.task]):
+        fact[score], fact[f"{score}_std"] = found.spread(score)
+    return fact | {"records": len(found.records)}
+
+
+# --- loss by depth ------------------------------------------------------------------------------------
+
+
+def _depth_rows(bench: Bench, models: Sequence[str]) -> list[Row]:
+    rows = []
+    for model in models:
+        for layers in DEPTHS:
+            row = _row(bench, model, layers=layers)
+            if not bench.reason(row):
+                entry = find_model(model, bench.task)
+                if keyword_for(entry, "layers") is None:
+                    continue
+                row = replace(row, settings=with_shape(entry, bench.how.given(entry), layers))
+            rows.append(row)
+    return rows
+
+
+def depth(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
+    """Test loss by the number of layers; error bars are standard deviations."""
+    facts, panels = Facts(), []
+    for bench in benches:
+        found = _measured(bench, _depth_rows(bench, models))
+        mine = [_summary(bench, row, measured, layers=row.layers) for row, measured in found.items()]
+        facts += mine
+        panels.append(_lines(bench, mine, "layers", "log_loss", "layers", "test loss", whole_x=True))
+    return Plot("depth", "Test loss by depth", panels, facts)
+
+
+def _lines(
+    bench: Bench, facts: Sequence[Mapping[str, Any]], x: str, y: str, x_label: str, y_label: str, **more: Any
+) -> Panel:
+    """Return one line with error bars for each model and input."""
+    series = []
+    for model, input in dict.fromkeys((fact["model"], fact["input"]) for fact in facts):
+        own = [fact for fact in facts if (fact["model"], fact["input"]) == (model, input)]
+        label = f"{model_label(model)} {'G1' if input == 'g1' else 'G2'}"
+        errors = [fact.get(f"{y}_std") for fact in own]
+        series.append(Series(label, [fact[x] for fact in own], [fact[y] for fact in own], errors))
+    return Panel(bench.source.title, x_label, y_label, series, **more)
+
+
+# --- diversity and size -------------------------------------------------------------------------------
+
+
+def diversity(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
+    """Cohen's kappa of each pair of learners against their mean loss, a panel for each model."""
+    facts, panels = Facts(), []
+    for bench in benches:
+        found = _measured(bench, [_row(bench, model) for model in models], need_answers=True)
+        for row, measured in found.items():
+            mine = [{"data": bench.source.name, **f} for f in pair_facts(bench.folder, measured.records)]
+            facts += mine
+            points = Series("", [f["kappa"] for f in mine], [f["loss"] for f in mine], is_line=False)
+            title = f"{bench.source.title}: {model_label(row.model)}"
+            panels.append(Panel(title, "Cohen's kappa", "mean loss of the pair", [points]))
+    note = "each point is a pair of learners in one test fold; less kappa is less agreement"
+    return Plot("diversity", "Diversity and accuracy of learners", panels, facts, [note])
+
+
+def ensemble_size(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
+    """Score and loss by the number of learners, from one fit of the largest ensemble a fold."""
+    facts, panels = Facts(), []
+    for bench in benches:
+        found = _measured(bench, [_row(bench, model) for model in models], need_answers=True)
+        single = [f for m in found.values() for f in size_facts(bench.folder, m.records)]
+        mine = _means(
+            [{"data": bench.source.name, **f} for f in single], "learners", ("micro_f1", "log_loss")
+        )
+        facts += mine
+        for score, label in (("micro_f1", "micro F1"), ("log_loss", "test loss")):
+            panels.append(_lines(bench, mine, "learners", score, "learners", label))
+    note = "the first learners of a bag are a bag of that size, so one fit a fold gives every size"
+    return Plot("ensemble-size", "Score by ensemble size", panels, facts, [note], across=2)
+
+
+def _means(facts: Sequence[Mapping[str, Any]], x: str, scores: Sequence[str]) -> Facts:
+    """Return mean and deviation of scores over seeds and folds, for each (data, model, input, x)."""
+    names = ("data", "model", "input", x)
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for fact in facts:
+        groups.setdefault(tuple(fact[name] for name in names), []).append(fact)
+    made = []
+    for key, group in groups.items():
+        row: dict[str, Any] = dict(zip(names, key, strict=True))
+        for score in scores:
+            values = [fact[score] for fact in group]
+            row[score] = statistics.fmean(values)
+            row[f"{score}_std"] = statistics.stdev(values) if len(values) > 1 else None
+        made.append(row | {"records": len(group)})
+    return made
+
+
+# --- loss by training time ----------------------------------------------------------------------------
+
+
+def _time_rows(bench: Bench, models: Sequence[str]) -> list[Row]:
+    rows = []
+    for model in models:
+        row = _row(bench, model)
+        if bench.reason(row):
+            continue
+        entry = find_model(model, bench.task)
+        word, given = keyword_for(entry, "epochs"), bench.how.given(entry)
+        if word is None:
+            continue
+        most = int(given.get(word) or entry.parameters({}).get(word) or EPOCHS[-1])
+        # Every epoch is trained, on all of the training part: nothing stops early, nothing is restored.
+        off: dict[str, Any] = dict.fromkeys({"validation_fraction", "refit"} & set(entry.keywords()), 0.0)
+        for epochs in (*(e for e in EPOCHS if e < most), most):
+            rows.append(replace(row, column=f"{epochs} epochs", settings={word: epochs, **off}))
+    return rows
+
+
+def training_time(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
+    """Training and test loss on the first fold by the seconds of training; each point is a fit of its own."""
+    facts, panels = Facts(), []
+    for bench in benches:
+        first = Bench(bench.source, bench.folder, replace(bench.how, first_folds=1, protocol="fixed"))
+        found = _measured(first, _time_rows(first, models), need_answers=True)
+        mine = []
+        for row, measured in found.items():
+            fact = _summary(first, row, measured, epochs=int(row.column.split()[0]))
+            records = list(answers_of(first.folder, measured.records))
+            fact["seconds"] = statistics.fmean(record["times"]["fit_seconds"] for record, _ in records)
+            last = [
+                answer.about["history"][-1].get("loss") for _, answer in records if answer.about["history"]
+            ]
+            fact["training_loss"] = last[0] if last else None
+            mine.append(fact)
+        facts += mine
+        mine.sort(key=lambda fact: (fact["model"], fact["epochs"]))
+        known = [fact for fact in mine if fact["training_loss"] is not None]
+        panels.append(
+            _lines(first, known, "seconds", "training_loss", "seconds", "training loss", log_x=True)
+        )
+        panels.append(_lines(first, mine, "seconds", "log_loss", "seconds", "test loss", log_x=True))
+    note = "first test fold; training loss is that of the last epoch, with dropout; seconds by the clock"
+    return Plot("training-time", "Loss by training time", panels, facts, [note], across=2)
+
+
+# --- node characteristics -----------------------------------------------------------------------------
+
+
+def characteristics(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
+    """Change in a node's loss, first model minus second, by what the node is like, with a regression line."""
+    if len(models) != 2:
+        raise InputError(
+            "the figure 'characteristics' compares two models, such as dge-bag and graphsage; "
+            f"got {len(models)}"
+        )
+    facts, lines, panels = Facts(), Facts(), []
+    for bench in benches:
+        ours, theirs = (_row(bench, model) for model in models)
+        found = _measured(bench, [ours, theirs], need_answers=True)
+        if len(found) < 2:
+            raise InputError(
+                f"{bench.source.name}: {bench.reason(ours) or bench.reason(theirs)}; name others"
+            )
+        both = [node_losses(bench.folder, found[row].records) for row in (ours, theirs)]
+        mine = change_facts(bench.source, *both)
+        facts += [{"data": bench.source.name, **fact} for fact in mine]
+        for name, (label, is_log) in CHARACTERISTICS.items():
+            panel, line = _change_panel(bench, mine, name, f"log10(1 + {label})" if is_log else label)
+            panels.append(panel)
+            lines.append({"data": bench.source.name, "characteristic": name, **line})
+    title = f"Change in test loss, {model_label(models[0])} against {model_label(models[1])}"
+    note = "below 0 the first model has the lower loss; the band is the 95 % confidence of the line"
+    return Plot("characteristics", title, panels, facts, [note], more={"regression": lines})
+
+
+def _change_panel(bench: Bench, facts: Facts, name: str, label: str) -> tuple[Panel, dict[str, Any]]:
+    x = on_axis(name, [fact[name] for fact in facts])
+    y = np.array([fact["change"] for fact in facts])
+    good = np.isfinite(x)
+    series = [Series("", x[good].tolist(), y[good].tolist(), is_line=False)]
+    line = regression(x, y)
+    fact: dict[str, Any] = {"slope": None, "p_value": None, "nodes": int(good.sum())}
+    if line is not None:
+        grid = np.linspace(x[good].min(), x[good].max(), 60)
+        middle, half = line.at(grid)
+        band = {"low": (middle - half).tolist(), "high": (middle + half).tolist()}
+        series.append(Series("", grid.tolist(), middle.tolist(), colour=1, **band))
+        fact = {
+            "slope": line.slope,
+            "intercept": line.intercept,
+            "p_value": line.p_value,
+            "nodes": line.count,
+        }
+    return Panel(bench.source.title, label, "change in loss", series), fact
+
+
+# --- score by tau -------------------------------------------------------------------------------------
+
+
+def tau(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
+    """Score on nodes and on links by tau; the network is grown anew for each, settings stay."""
+    facts, panels = Facts(), []
+    for bench in benches:
+        for task, label in (("nodes", "micro F1"), ("links", "AUPRC")):
+            mine = []
+            for value in TAUS:
+                source = replace(bench.source, network=bench.source.grown(value))
+                other = Bench(source, bench.folder, bench.how, task)
+                rows = [_row(other, model) for model in models]
+                for row, measured in _measured(other, rows).items():
+                    fact = _summary(other, row, measured, task=task, tau=value, nodes=source.network.n_nodes)
+                    mine.append({**fact, "input": "gk"})
+            facts += mine
+            title_of = replace(bench.source, name=f"{bench.source.title}: {task}", published=None)
+            other = Bench(title_of, bench.folder, bench.how, task)
+            panels.append(_lines(other, mine, "tau", SCORE[task], "tau", label, log_x=True))
+    return Plot("tau", "Score by tau", panels, facts, across=2)
