@@ -9,7 +9,7 @@ const relativeName = (entity, place) => {
 };
 
 function showNode() {
-  const host = byId('node'), net = NET(), i = view.node;
+  const host = byId('node'), net = NET(), sample = view.node === null && net.contexts.label.length > 0, i = sample ? net.contexts.base[0] : view.node;
   changesChart?.remove();
   changesChart = null;
   if (i === null) {
@@ -17,13 +17,14 @@ function showNode() {
     return;
   }
   const members = [...net.family[i]].sort((a, b) => net.contexts.chance[b] - net.contexts.chance[a]);
-  const chosen = view.relative ?? members[0] ?? null;
+  const chosen = view.relative ?? (sample ? 0 : members[0] ?? null);
   const facts = Object.entries(net.facts?.[i] ?? {});
   const relative = (name, chance, context) => h('li', {}, h('button', { type: 'button', 'aria-pressed': String(context === chosen && context !== null), disabled: context === null, onclick: () => { view.relative = context; showNode(); byId('node').querySelector('[aria-pressed="true"]')?.focus(); } },
     h('span', {}, name, context === null ? h('span', { class: 'muted' }, ' (base)') : null),
     h('span', { class: 'share', 'aria-hidden': 'true' }, h('i', { style: { width: `${100 * chance}%` } })),
     h('span', { class: 'number' }, fixed(chance, 3))));
   fill(host,
+    sample ? h('p', { class: 'muted' }, 'The strongest memory, as an example. Click any node, or find one by name.') : null,
     h('div', { class: 'node-title' }, h('h3', {}, net.names[i]), net.label[i] >= 0 && h('span', { class: 'badge plain' }, h('span', { class: 'dot', style: { background: classColour(net.label[i]) } }), `class ${net.classes[net.label[i]]}`)),
     facts.length ? h('p', { class: 'muted' }, describe(i)) : null,
     predictionLine(i),

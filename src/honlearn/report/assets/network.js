@@ -17,11 +17,11 @@ const NET = STUDY.network && once(() => {
   net.index = new Map(n.names.map((name, i) => [name, i]));
   return net;
 });
-const view = { node: null, relative: null, chart: null };
+const view = { node: null, relative: null, chart: null, zoom: 0 };
 // What is known of a node, without its coordinates and without what only repeats its class.
 const describe = (i) => {
   const { facts, classes, label } = NET();
-  return Object.entries(facts?.[i] ?? {}).filter(([name, value]) => !/^(lat|lon)/i.test(name) && value !== classes[label[i]]).map(([, value]) => value).join(', ');
+  return Object.entries(facts?.[i] ?? {}).filter(([name, value]) => !/^(lat|lon)/i.test(name) && String(value) !== classes[label[i]]).map(([, value]) => value).join(', ');
 };
 
 function startNetwork() {
@@ -38,7 +38,7 @@ function startNetwork() {
   networkChart();
   byId('colour-by').addEventListener('change', () => view.chart.update());
   byId('show-links').addEventListener('change', () => view.chart.update());
-  byId('whole').addEventListener('click', () => { choose(null); Plotly.relayout(view.chart.plot, { 'xaxis.autorange': true, 'yaxis.autorange': true }); });
+  byId('whole').addEventListener('click', () => { choose(null); view.zoom++; view.chart.update(); });
   startSearch();
   startFamily();
   on('node', (index, relative = null, focus = false) => {
@@ -90,7 +90,25 @@ function networkChart() {
     }
     return { x, y };
   };
-  const line = (edges, color, width, name, legend = false) => ({ type: kind, mode: 'lines', ...path(edges), line: { color, width }, hoverinfo: 'skip', name, showlegend: legend });
+  // Arcs that bend to the right of their way, so that there and back are two lines.
+  const arcs = (edges) => {
+    const x = [], y = [];
+    for (const e of edges) {
+      const a = net.links.source[e], b = net.links.target[e];
+      if (!net.placed[a] || !net.placed[b]) continue;
+      const dx = net.x[b] - net.x[a], dy = net.y[b] - net.y[a];
+      for (let t = 0; t <= 8; t++) {
+        const s = t / 8, bend = 0.32 * s * (1 - s);
+        x.push(net.x[a] + s * dx + bend * dy); y.push(net.y[a] + s * dy - bend * dx);
+      }
+      x.push(null); y.push(null);
+    }
+    return { x, y };
+  };
+  const arc = (edges, color, name) => ({ type: kind, mode: 'lines', ...arcs(edges), line: { color, width: 1.2 }, hoverinfo: 'skip', name });
+  const here = [...Array(net.size).keys()].filter((i) => net.placed[i]);
+  const fit = (values) => { const own = here.map((i) => values[i]).sort((p, q) => p - q), low = own[0] ?? 0, high = own.at(-1) ?? 1, pad = 0.06 * (high - low || 1); return [low - pad, high + pad]; };
+  const line = (edges, color, width, name) => ({ type: kind, mode: 'lines', ...path(edges), line: { color, width }, hoverinfo: 'skip', name, showlegend: false });
   view.chart = new Chart({
     title: net.layout === 'map' ? 'Map' : 'Network', file: 'nodes.csv', height: 560, level: 'h3',
     note: net.layout === 'map' ? 'Where coordinates are known, nodes stand at them. Click a node.' : 'Linked nodes stand near one another. Click a node.',
@@ -107,8 +125,8 @@ function networkChart() {
       }
       if (faded) {
         const most = 150;
-        data.push(line(net.into[view.node].slice(0, most), cssColour('--second'), 1.1, 'comes from', true));
-        data.push(line(net.outOf[view.node].slice(0, most), cssColour('--accent'), 1.1, 'leads to', true));
+        data.push(arc(net.into[view.node].slice(0, most), cssColour('--second'), 'comes from'));
+        data.push(arc(net.outOf[view.node].slice(0, most), cssColour('--accent'), 'leads to'));
       }
       const near = faded ? new Set([view.node, ...net.outOf[view.node].map((e) => net.links.target[e]), ...net.into[view.node].map((e) => net.links.source[e])]) : null;
       for (const group of colouring()) {
@@ -123,7 +141,7 @@ function networkChart() {
       }
       if (faded && net.placed[view.node]) data.push({ type: 'scatter', mode: 'markers+text', x: [net.x[view.node]], y: [net.y[view.node]], marker: { symbol: 'circle-open', size: sizeOf(view.node) + 9, color: cssColour('--ink'), line: { width: 2.2 } }, text: [`<b>${safe(brief(net.names[view.node], 30))}</b>`], textposition: 'top center', textfont: { color: cssColour('--ink'), size: 13 }, hoverinfo: 'skip', showlegend: false });
       const bare = { visible: false, showgrid: false, zeroline: false };
-      return { data, layout: { uirevision: 'keep', hovermode: 'closest', dragmode: touch ? false : 'pan', margin: { l: 0, r: 0, t: 0, b: 0 }, xaxis: bare, yaxis: { ...bare, scaleanchor: 'x' }, legend: { orientation: 'h', x: 0, y: 0, yanchor: 'bottom', bgcolor: 'rgba(0,0,0,0)', font: { color: cssColour('--soft'), size: 11 }, itemsizing: 'constant' } } };
+      return { data, layout: { uirevision: view.zoom, hovermode: 'closest', dragmode: touch ? false : 'pan', margin: { l: 0, r: 0, t: 0, b: 0 }, xaxis: { ...bare, range: fit(net.x) }, yaxis: { ...bare, range: fit(net.y), scaleanchor: 'x' }, legend: { orientation: 'h', x: 0, y: 0, yanchor: 'bottom', bgcolor: 'rgba(0,0,0,0)', font: { color: cssColour('--soft'), size: 11 }, itemsizing: 'constant' } } };
     },
     table() {
       return { columns: ['node', 'class', 'out weight', 'in weight', 'contexts', 'x', 'y'], rows: net.names.map((name, i) => [name, net.classes[net.label[i]] ?? null, net.out[i], net.in[i], net.family[i].length, net.x[i], net.y[i]]) };
