@@ -30,14 +30,15 @@ MOST_LABELS = 64
 _CHANNELS, _KERNEL, _DENSE = (16, 32), 5, 128
 # The second convolution needs _KERNEL rows after pooling has halved them.
 LEAST_POOL = 2 * _KERNEL
-FEATURES = ("none", "degree", "identity", "degree+identity")
+INPUTS = ("labels", "labels+degree", "labels+identity", "labels+degree+identity")
 
 
 @dataclass(frozen=True)
 class Shape:
     """The size of a DGCNN: `n_layers` of `width` before the last of one channel, `pool` rows after sorting.
 
-    `features` beside the labels, `direction` as of the baselines, and whether source and target differ.
+    `inputs` are what a node is known by, `direction` is as of the baselines; with `directed` the source has a
+    label of its own.
     """
 
     n_entities: int
@@ -45,7 +46,7 @@ class Shape:
     width: int
     pool: int
     dropout: float
-    features: str
+    inputs: str
     direction: str
     directed: bool
 
@@ -60,8 +61,8 @@ class DGCNN(nn.Module):
         self.shape = shape
         # The last row is the source's, so that a pair and its way back differ.
         self.labels = nn.Embedding(MOST_LABELS + 1, shape.width)
-        self.degrees = nn.Linear(4, shape.width) if "degree" in shape.features else None
-        self.identity = nn.Embedding(shape.n_entities, shape.width) if "identity" in shape.features else None
+        self.degrees = nn.Linear(4, shape.width) if "degree" in shape.inputs else None
+        self.identity = nn.Embedding(shape.n_entities, shape.width) if "identity" in shape.inputs else None
         sides = 3 if shape.direction == "both" else 2
         widths = [*[shape.width] * shape.n_layers, 1]
         self.layers = nn.ModuleList(nn.Linear(shape.width, sides * width) for width in widths)

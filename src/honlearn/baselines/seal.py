@@ -17,7 +17,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from honlearn.baselines.contract import LinkBaseline, State
-from honlearn.baselines.dgcnn import DGCNN, FEATURES, LEAST_POOL, Shape
+from honlearn.baselines.dgcnn import DGCNN, INPUTS, LEAST_POOL, Shape
 from honlearn.baselines.graph import DIRECTIONS, Graph
 from honlearn.baselines.neural import Neural
 from honlearn.baselines.sort_pool import pool_size
@@ -41,11 +41,11 @@ class SEALLinkPredictor(LinkBaseline, Neural):
 
     A subgraph has the nodes within `hops` steps, at most `max_per_hop` new ones a hop, drawn uniformly (None:
     all). `n_layers` convolutions of `width` and one of a single channel follow; sort pooling keeps as many
-    nodes as a share `pool` of the training subgraphs have at most. `features` beside the labels:
-    ``"degree"`` (SEAL allows explicit features: logarithms of the number and the weight of a node's edges in
-    the network, less the pair's own), ``"identity"`` (a row for each entity), ``"degree+identity"``, or
-    ``"none"``, which is the original. Steps have `batch_size` pairs; an epoch passes `max_pairs` of them
-    (None: all), drawn anew; at most a quarter as many validate.
+    nodes as a share `pool` of the training subgraphs have at most. `inputs` are what a node is known by:
+    ``"labels"`` alone is the original; SEAL allows explicit features beside them, here ``"labels+degree"``
+    (logarithms of the number and the weight of a node's edges in the network, less the pair's own),
+    ``"labels+identity"`` (a row for each entity) or ``"labels+degree+identity"``. Steps have `batch_size`
+    pairs; an epoch passes `max_pairs` of them (None: all), drawn anew; at most a quarter as many validate.
 
     With `directed` the source has a label of its own. Messages pass as `direction` says, with one weight
     matrix a side; an edge counts by its weight to `edge_power`, over the sum of its node's edges.
@@ -58,7 +58,7 @@ class SEALLinkPredictor(LinkBaseline, Neural):
     hops: int = 1
     max_per_hop: int | None = 100
     pool: float = 0.6
-    features: str = "degree"
+    inputs: str = "labels+degree"
     batch_size: int = 64
     max_pairs: int | None = 12_000
     n_layers: int = 3
@@ -79,7 +79,7 @@ class SEALLinkPredictor(LinkBaseline, Neural):
             if getattr(self, field) is not None:
                 check_integer(name, field, getattr(self, field), 1)
         check_real(name, "pool", self.pool, 0, 1)
-        check_choice(name, "features", self.features, FEATURES)
+        check_choice(name, "inputs", self.inputs, INPUTS)
         check_choice(name, "direction", self.direction, DIRECTIONS)
 
     def _extractor(self, network: HigherOrderNetwork) -> Extractor:
@@ -93,7 +93,7 @@ class SEALLinkPredictor(LinkBaseline, Neural):
                 self.width,
                 self.pool_size_,
                 self.dropout,
-                self.features,
+                self.inputs,
                 self.direction,
                 self.directed,
             )
