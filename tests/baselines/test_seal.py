@@ -200,3 +200,13 @@ def test_the_size_of_the_pool_is_the_share_of_the_training_subgraphs() -> None:
 def test_parameters_are_checked(name: str, value: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         SEALLinkPredictor(network(), **{name: value}).fit()
+
+
+def test_few_pairs_of_a_user_are_enough() -> None:
+    names = network().vocabulary.names
+    pairs = [(names[i], names[i + 1]) for i in range(24)]
+    model = SEALLinkPredictor(network(), **SMALL).fit(pairs, [1] * 3 + [0] * 21)
+    assert model.history_["validation_score"].isna().all(), "only unlinked pairs were left to validate on"
+    assert model.history_["validation_loss"].notna().all()
+    assert np.isfinite(model.predict_proba(pairs)).all()
+    assert model.n_parameters_ == sum(weight.numel() for weight in model.module_.parameters())

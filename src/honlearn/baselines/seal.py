@@ -134,7 +134,7 @@ class SEALLinkPredictor(LinkBaseline, Neural):
 
         arrays = (examples.pairs, examples.labels)
         state, history = self._train_twice(lambda: self._module(graph), task, arrays)
-        self._finish(state, history, sum(tensor.numel() for tensor in state.values()))
+        self._finish(state, history, sum(state[name].numel() for name in state if name != "pool"))
 
     def _measured(self, examples: PairExamples) -> int:
         some = generator(self.seed_, "pool").permutation(len(examples))[:_MEASURED]
@@ -157,10 +157,12 @@ class SEALLinkPredictor(LinkBaseline, Neural):
 
         graphs = list(_blocks(extract, examples.pairs[held]))
         truth = torch.from_numpy(examples.labels[held]).float()
+        # A few pairs of a user can leave one kind alone to validate on: they have a loss, but no precision.
+        is_scored = 0 < int(truth.sum()) < len(truth)
 
         def validate() -> tuple[float, float]:
             logits = torch.cat([module(some, graph.base) for some in graphs])
-            score = float(average_precision_score(truth.numpy(), logits.numpy()))
+            score = float(average_precision_score(truth.numpy(), logits.numpy())) if is_scored else np.nan
             return float(F.binary_cross_entropy_with_logits(logits, truth)), score
 
         return validate
