@@ -34,7 +34,7 @@ function scoresChart() {
   options(choice, Object.entries(STUDY.scores).filter(([name]) => STUDY.rows.some((row) => row.scores[name])).map(([name, { title }]) => [name, title]));
   const rows = STUDY.rows, place = (index) => rows.length - 1 - index;
   const chart = new Chart({
-    title: 'Scores', level: 'h2', file: 'scores-by-fit.csv', height: Math.max(240, 70 + rows.length * 48), extra: [choice],
+    title: 'Scores', level: 'h2', file: 'scores-by-fit.csv', height: Math.max(340, 80 + rows.length * 52), extra: [choice],
     note: 'A dot is one fold; the diamond is the mean, the bar the standard deviation.',
     make() {
       const score = choice.value, data = [];

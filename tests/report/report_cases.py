@@ -1,0 +1,122 @@
+"""Runs for the tests of the report: made by hand, so that a fit, torch or time is not needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import honlearn as hl
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.results import artefacts
+from honlearn.results.metrics import scores
+from honlearn.results.records import Records, digest_of, network_digest
+
+EVIL = "<script>alert(1)</script>"
+
+
+def small_paths() -> list[list[str]]:
+    """Round trips through two hubs: who came from A goes back to A. One node has an evil name."""
+    homes = ["A", "B", "C", "D", "E", "F", EVIL, "G&<b>x</b>"]
+    return [[home, hub, home] for home in homes for hub in ("hub one", "hub two")] * 8
+
+
+def small_network() -> HigherOrderNetwork:
+    return hl.grow(small_paths(), order=2, tau=1.0, min_support=1)
+
+
+def write_run(
+    folder: Path,
+    network: HigherOrderNetwork,
+    labels: dict[str, str],
+    *,
+    models: Sequence[tuple[str, str]] = (("dge-bag", "gk"), ("dge-bag", "g1")),
+    learners: int = 4,
+    folds: int = 3,
+    sharpness: float = 2.0,
+    facts: dict[str, dict[str, Any]] | None = None,
+    keep: bool = True,
+) -> Path:
+    """Write a run folder with records and artefacts of votes drawn around the truth."""
+    draw = np.random.default_rng(0)
+    nodes, truth = list(labels), list(labels.values())
+    classes = sorted(set(truth))
+    first = network.first_order()
+    if keep:
+        for net in (network, first):
+            artefacts.write_network(folder, net)
+        artefacts.write_labels(folder, nodes, truth)
+        artefacts.write_facts(folder, facts or {})
+    known = digest_of(sorted(zip(nodes, truth, strict=True)))
+    records = Records(folder)
+    size = np.diff(network.family_indptr)
+    for model, name in models:
+        for fold in range(folds):
+            test = np.arange(fold, len(nodes), folds)
+            codes = np.array([classes.index(truth[i]) for i in test])
+            raw = draw.normal(size=(learners, len(test), len(classes)))
+            raw += sharpness * (np.arange(len(classes)) == codes[:, None])
+            members = np.exp(raw) / np.exp(raw).sum(2, keepdims=True)
+            net = network if name == "gk" else first
+            configuration = {
+                "task": "nodes",
+                "model": model,
+                "input": name,
+                "seed": 0,
+                "folds": f"stratified {folds}",
+                "fold": fold,
+                "parameters": {"n_learners": learners, "max_epochs": 100},
+                "data": {"network": network_digest(net), "labels": known, "test": digest_of(test.tolist())},
+            }
+            digest = digest_of(configuration)
+            if keep:
+                own = [network.vocabulary.index(nodes[i]) for i in test]
+                relatives = (draw.random((learners, len(test))) * size[own]).astype(np.int32)
+                epochs = range(1, 8)
+                history = [
+                    {"phase": "search", "epoch": e, "loss": 2 / e, "validation_loss": 1 + 1 / e}
+                    for e in epochs
+                ]
+                about = {
+                    "nodes": [nodes[i] for i in test],
+                    "truth": [truth[i] for i in test],
+                    "classes": classes,
+                    "history": history,
+                }
+                arrays: dict[str, Any] = {
+                    "proba": members.mean(0).astype(np.float32),
+                    "members": members.astype(np.float16),
+                    "drawn": members[::-1].astype(np.float16),
+                    "relatives": relatives if name == "gk" else np.zeros_like(relatives),
+                }
+                artefacts.write_answers(folder, digest, artefacts.Answers(about, arrays))
+            records.append(
+                {
+                    "digest": digest,
+                    "configuration": configuration,
+                    "scores": scores(codes, members.mean(0), members),
+                    "sizes": {"train": len(nodes) - len(test), "test": len(test), "classes": len(classes)},
+                    "times": {
+                        "fit_seconds": 1.0,
+                        "fit_cpu_seconds": 0.8,
+                        "finished": "2026-01-01T00:00:00+00:00",
+                    },
+                    "versions": {"honlearn": "0.1.0"},
+                }
+            )
+    return folder
+
+
+def small_labels(network: HigherOrderNetwork) -> dict[str, str]:
+    """Two classes by turns; the name of one would like to be a tag."""
+    names = sorted(network.vocabulary.names)
+    return {name: ("left", "<i>right</i>")[i % 2] for i, name in enumerate(names)}
+
+
+def content_of(html: str) -> dict[str, Any]:
+    """Return the data inside a page."""
+    start = html.index('id="data">') + len('id="data">')
+    return dict(json.loads(html[start : html.index("</script>", start)]))

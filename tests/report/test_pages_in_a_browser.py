@@ -1,0 +1,260 @@
+"""The page in a real browser: what a reader does with it, and that it asks nobody for anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_cases import EVIL
+
+SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
+
+
+class Seen:
+    """What a page did behind its reader's back."""
+
+    def __init__(self) -> None:
+        self.requests: list[str] = []
+        self.refused: list[str] = []
+        self.errors: list[str] = []
+        self.dialogs: list[str] = []
+
+
+def opened(browser: Any, page: Path, size: str = "desktop", **options: Any) -> tuple[Any, Seen]:
+    width, height = SIZES[size]
+    tab = browser.new_page(viewport={"width": width, "height": height}, **options)
+    seen = Seen()
+    tab.on("request", lambda request: seen.requests.append(request.url))
+    tab.on("requestfailed", lambda request: request.failure == "csp" and seen.refused.append(request.url))
+    tab.on("console", lambda message: message.type == "error" and seen.errors.append(message.text))
+    tab.on("pageerror", lambda error: seen.errors.append(str(error)))
+    tab.on("dialog", lambda dialog: (seen.dialogs.append(dialog.message), dialog.dismiss()))
+    tab.goto(page.as_uri())
+    tab.wait_for_function("document.documentElement.dataset.ready === 'true'")
+    return tab, seen
+
+
+@pytest.fixture
+def tab(browser: Any, page: Path) -> Iterator[Any]:
+    """The page; at the end it must have made no error and no request but for itself."""
+    made, seen = opened(browser, page)
+    yield made
+    made.close()
+    assert seen.errors == []
+    assert seen.dialogs == []
+    assert [url for url in seen.requests if not url.startswith(("blob:", "data:"))] == [page.as_uri()]
+
+
+def texts(tab: Any, selector: str) -> list[str]:
+    return list(tab.locator(selector).all_inner_texts())
+
+
+def find(tab: Any, name: str) -> None:
+    tab.fill("#node-search", name)
+    tab.press("#node-search", "Enter")
+
+
+def test_search_shows_a_node_with_its_family_and_probabilities(tab: Any) -> None:
+    find(tab, "hub one")
+    assert tab.inner_text("#node h3") == "hub one"
+    relatives = texts(tab, "#node .family button")
+    assert len(relatives) == 9  # the base node and one for each home
+    shares = [float(text.split()[-1]) for text in relatives]
+    # Half of the steps leave the base node, an eighth of the other half each context.
+    assert shares[0] == pytest.approx(0.5, abs=0.001)
+    assert shares[1:] == pytest.approx([0.0625] * 8, abs=0.001)
+    tab.locator("#node .family button").nth(1).click()
+    assert "Divergence from the base 3.000 bits" in tab.inner_text("#changes")
+    tab.wait_for_selector("#changes .bars path", state="attached")
+    assert "Leads to 8" in tab.inner_text("#node .neighbours")
+
+
+def test_a_click_in_the_drawing_chooses_the_node(tab: Any) -> None:
+    tab.locator("#network-chart").scroll_into_view_if_needed()
+    tab.wait_for_selector("#network-chart .plot .xy", state="attached")
+    place = tab.evaluate(
+        """() => {
+          const plot = document.querySelector('#network-chart .plot'), layout = plot._fullLayout;
+          const trace = plot.data.find((t) => t.mode === 'markers' && t.customdata), box = plot.getBoundingClientRect();
+          return { x: box.x + layout._size.l + layout.xaxis.d2p(trace.x[0]),
+                   y: box.y + layout._size.t + layout.yaxis.d2p(trace.y[0]), node: trace.customdata[0] };
+        }"""
+    )
+    wanted = tab.evaluate(
+        "(i) => JSON.parse(document.getElementById('data').textContent).study.network.names[i]", place["node"]
+    )
+    tab.mouse.move(place["x"], place["y"])
+    tab.wait_for_timeout(200)
+    tab.mouse.click(place["x"], place["y"])
+    tab.wait_for_function("(name) => document.querySelector('#node h3').innerText === name", arg=wanted)
+
+
+def test_the_keyboard_alone_finds_a_node(tab: Any) -> None:
+    tab.focus("#node-search")
+    tab.keyboard.type("hub")
+    assert tab.get_attribute("#node-search", "aria-expanded") == "true"
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("ArrowDown")
+    chosen = tab.inner_text('#node-options [aria-selected="true"]').strip()
+    tab.keyboard.press("Enter")
+    assert tab.inner_text("#node h3") == chosen
+    assert tab.get_attribute("#node-search", "aria-expanded") == "false"
+
+
+def test_dependencies_sort_and_lead_to_their_nodes(tab: Any) -> None:
+    def column() -> list[float]:
+        return [float(text) for text in texts(tab, "#dependencies tbody tr td:nth-child(5)")]
+
+    assert column() == sorted(column(), reverse=True)
+    head = tab.locator("#dependencies thead button", has_text="strength")
+    head.click()
+    assert column() == sorted(column())
+    assert tab.locator("#dependencies th", has_text="strength").get_attribute("aria-sort") == "ascending"
+    tab.locator("#dependencies thead button", has_text="context").click()
+    label = texts(tab, "#dependencies tbody th")[0]
+    tab.locator("#dependencies tbody th button").first.click()
+    assert tab.inner_text("#node h3") == label.split("|")[0]
+    assert label in tab.inner_text('#node .family [aria-pressed="true"]')
+
+
+def test_predictions_filter_by_class_wrong_and_unsure(tab: Any) -> None:
+    def rows() -> list[list[str]]:
+        return [row.split("\t") for row in texts(tab, "#p-table tbody tr")]
+
+    assert len(rows()) == 10
+    tab.check("#p-wrong")
+    wrong = int(tab.locator("#p-tiles .tile", has_text="wrong of").locator(".value").inner_text())
+    shown = rows() if wrong else []
+    assert len(shown) == wrong
+    assert all("wrong" in row[2] for row in shown)
+    tab.click("#p-reset")
+    tab.select_option("#p-truth", label="left")
+    assert {row[1].strip() for row in rows()} == {"left"}
+    tab.click("#p-reset")
+    tab.fill("#p-sure", "0.7")
+    assert all(float(row[3]) <= 0.7 for row in rows() if len(row) > 3)
+    assert len(rows()) < 10
+
+
+def test_a_prediction_shows_every_learner_and_its_relative(tab: Any) -> None:
+    tab.fill("#p-search", "hub one")
+    tab.locator("#p-table tbody th button").first.click()
+    lines = texts(tab, "#p-node .votes tbody tr")
+    assert len(lines) == 4
+    assert all("hub one" in line for line in lines)
+    assert any("hub one|" in line for line in lines)
+    tab.locator("#p-node .votes button").first.click()
+    assert tab.inner_text("#node h3") == "hub one"
+
+
+def test_a_cell_of_the_confusion_matrix_filters(tab: Any) -> None:
+    tab.locator("#p-charts").scroll_into_view_if_needed()
+    tab.wait_for_selector("#p-charts .hm image, #p-charts .heatmaplayer image", state="attached")
+    box = tab.locator("#p-charts .plot").first.locator(".nsewdrag").first.bounding_box()
+    tab.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.25 * box["height"])
+    tab.wait_for_timeout(200)
+    tab.mouse.click(box["x"] + 0.25 * box["width"], box["y"] + 0.25 * box["height"])
+    tab.wait_for_function("document.getElementById('p-truth').value === '0'")
+    assert tab.input_value("#p-said") == "0"
+
+
+def test_every_chart_has_its_data_as_table_and_file(tab: Any, tmp_path: Path) -> None:
+    charts = tab.locator("figure.chart")
+    assert charts.count() >= 8
+    for number in range(charts.count()):
+        chart = charts.nth(number)
+        title = chart.locator("figcaption > *").first.inner_text()
+        chart.locator(".tools button").first.click()
+        columns = chart.locator(".data th").count()
+        assert columns >= 2, title
+        assert chart.locator(".data tbody tr").count() >= 1, title
+        with tab.expect_download() as waiting:
+            chart.locator(".tools button").nth(1).click()
+        waiting.value.save_as(tmp_path / "data.csv")
+        lines = (tmp_path / "data.csv").read_text().splitlines()
+        assert len(lines) >= 2, title
+        chart.locator(".tools button").first.click()
+
+
+def test_an_evil_name_is_text_everywhere(tab: Any, tmp_path: Path) -> None:
+    find(tab, EVIL)
+    assert tab.inner_text("#node h3") == EVIL
+    tab.fill("#p-search", EVIL)
+    assert texts(tab, "#p-table tbody th") == [EVIL]
+    tab.locator("#p-table tbody th button").first.click()
+    assert tab.inner_text("#p-node h3") == EVIL
+    find(tab, "hub two")
+    for figure in ("#network-chart", "#changes", "#p-charts", "#learning-charts"):
+        tab.locator(figure).scroll_into_view_if_needed()
+        tab.wait_for_timeout(200)
+    marks = "() => document.querySelectorAll('svg text').length && [...document.querySelectorAll('svg text')].map((t) => t.textContent)"
+    assert any("<script>" in text or "<i>right" in text for text in tab.evaluate(marks))
+    assert tab.locator("body script").count() == 3
+    assert tab.locator("main i:not(.share i), main b").count() == 0
+    with tab.expect_download() as waiting:
+        tab.locator("#p-table .table-head .tool").click()
+    waiting.value.save_as(tmp_path / "p.csv")
+    assert EVIL in (tmp_path / "p.csv").read_text()
+
+
+def test_colours_follow_the_system_and_the_reader(browser: Any, page: Path) -> None:
+    made, seen = opened(browser, page, color_scheme="dark")
+    assert made.evaluate("document.documentElement.dataset.theme") == "dark"
+    made.click("#theme")
+    assert made.evaluate("document.documentElement.dataset.theme") == "light"
+    assert "light" in made.get_attribute("#theme", "aria-label")
+    made.close()
+    assert seen.errors == []
+
+
+def test_controls_have_names_and_headings_have_an_order(tab: Any) -> None:
+    unnamed = tab.evaluate(
+        """() => [...document.querySelectorAll('button, input, select, a[href]')]
+          .filter((e) => !e.closest('.modebar') && !(e.innerText || '').trim() && !e.getAttribute('aria-label')
+            && !(e.labels && e.labels.length)).map((e) => e.outerHTML.slice(0, 120))"""
+    )
+    assert unnamed == []
+    assert tab.locator("h1").count() == 1
+    assert tab.locator("main").count() == 1
+    assert tab.evaluate("document.documentElement.lang") == "en"
+    assert tab.evaluate("[...document.querySelectorAll('.plot')].every((p) => p.getAttribute('aria-label'))")
+
+
+def test_no_request_is_let_out_even_if_a_script_tries(browser: Any, page: Path) -> None:
+    made, seen = opened(browser, page)
+    outcome = made.evaluate("fetch('https://example.org/').then(() => 'sent', () => 'refused')")
+    loaded = made.evaluate(
+        """() => new Promise((done) => { const i = new Image(); i.onload = () => done('sent');
+           i.onerror = () => done('refused'); i.src = 'https://example.org/x.png'; })"""
+    )
+    made.close()
+    assert (outcome, loaded) == ("refused", "refused")
+    # A request that the policy refuses is never sent; some are not even made.
+    assert set(seen.requests) - set(seen.refused) == {page.as_uri()}
+    assert any("Content Security Policy" in error for error in seen.errors)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", sorted(SIZES))
+def test_nothing_sticks_out_and_screenshots_are_kept(
+    browser: Any, page: Path, shots: Path, size: str, scheme: str
+) -> None:
+    made, seen = opened(browser, page, size, color_scheme=scheme)
+    find(made, "hub one")
+    for section in ("overview", "network", "predictions", "learning", "about"):
+        made.evaluate("(id) => document.getElementById(id).scrollIntoView({ behavior: 'instant' })", section)
+        made.wait_for_timeout(300)
+        made.screenshot(path=shots / f"{size}-{scheme}-{section}.png")
+    assert made.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    made.close()
+    assert seen.errors == []
+
+
+def test_it_prints(browser: Any, page: Path, tmp_path: Path) -> None:
+    made, seen = opened(browser, page, color_scheme="dark")
+    made.pdf(path=tmp_path / "report.pdf", format="A4")
+    made.close()
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    assert seen.errors == []
