@@ -34,6 +34,9 @@ _DESCRIPTIONS = {
     "graphsage": "sample and aggregate: one directed, weighted learner (Hamilton et al. 2017)",
     "gin": "graph isomorphism network: weighted sums, both directions (Xu et al. 2019)",
     "seal": "enclosing subgraphs of pairs, double-radius labels, sort pooling (Zhang & Chen 2018)",
+    "honem": "truncated SVD of the higher-order neighbourhood matrix, regression (Saebi et al. 2020)",
+    "majority": "the floor for nodes: class frequencies",
+    "popularity": "the floor for links: product of degrees",
 }
 # Name: the class for nodes and the class for links, None where there is none.
 _HOMES: dict[str, tuple[str | None, str | None]] = {
@@ -45,6 +48,9 @@ _HOMES: dict[str, tuple[str | None, str | None]] = {
     "graphsage": ("graphsage:GraphSAGEClassifier", "graphsage:GraphSAGELinkPredictor"),
     "gin": ("gin:GINClassifier", "gin:GINLinkPredictor"),
     "seal": (None, "seal:SEALLinkPredictor"),
+    "honem": ("honem:HONEMClassifier", "honem:HONEMLinkPredictor"),
+    "majority": ("majority:MajorityClassifier", None),
+    "popularity": (None, "popularity:PopularityPredictor"),
 }
 BASELINES = [
     Listed(name, task, home, _DESCRIPTIONS[name])
