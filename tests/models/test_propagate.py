@@ -77,7 +77,7 @@ def test_look_up_layer(hop: Hop, rate: float, learners: int, activated: bool) ->
 def test_gather(hop: Hop) -> None:
     x = table(6)
     got = torch.cat(gather(Runtime(n_threads=1), hop, x), 2)
-    expected = torch.cat([tensorops.sum_rows(x, part, hop.rows, 3) for part in hop[1:]], 2)
+    expected = torch.cat([tensorops.sum_rows(x, part, hop.rows, 3) for part in hop[1:4]], 2)
     same(got, expected, x)
 
 

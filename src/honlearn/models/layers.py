@@ -19,10 +19,10 @@ from honlearn.models.hashing import short_keys, site_keys
 from honlearn.models.neighborhoods import Hop
 from honlearn.models.propagate import (
     Dropout,
+    Lookups,
     LookupSites,
     drop,
     gather,
-    lookup_layer,
     max_rows,
     product,
     sum_rows,
@@ -112,14 +112,15 @@ class MeanLayer(Layer):
         self.own, self.into, self.out_of = self.weight(own), self.weight(into), self.weight(out_of)
         self.bias = zeros(generators, shape.width)
 
-    def forward(self, this: Pass, hop: Hop, x: torch.Tensor | None) -> torch.Tensor:
-        """Return the rows of this layer, [L, R, width]."""
+    def forward(self, this: Pass, hop: Hop, x: torch.Tensor | Lookups | None) -> torch.Tensor | Lookups:
+        """Return the rows of this layer, [L, R, width]; of a first layer, unless it is the last, look-ups."""
         weights = (self.own, self.into, self.out_of)
         if x is None:
             own, into, out_of = (self.table(this, weight) for weight in weights)
             hidden = this.site(self.shape.number, "hidden", this.hidden_dropout)
             sites = LookupSites(*self.input_sites(this), hidden)
-            return lookup_layer(this.run, hop, (own, into, out_of), self.bias, sites, not self.shape.last)
+            looked_up = Lookups(this.run, hop, (own, into, out_of), self.bias, sites)
+            return looked_up.rows(activated=False) if self.shape.last else looked_up
         parts = gather(this.run, hop, x)
         z = torch.cat(
             [product(this.run, part, weight) for part, weight in zip(parts, weights, strict=True)], 2

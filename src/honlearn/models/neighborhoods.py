@@ -36,13 +36,15 @@ class Hop(NamedTuple):
 
     `own` points at the node itself, `into` at its in-neighbours, `out_of` at its out-neighbours. Places
     are entities in the first layer (features belong to base nodes) and output rows of the layer before in
-    all others. `rows` is int32 [1|L, R]; length 1 where all learners compute the same rows.
+    all others. `rows` is int32 [1|L, R]; length 1 where all learners compute the same rows. `once` says that
+    rows of the layer before are read once, or hardly more often: a layer need not keep them for this one.
     """
 
     rows: NDArray[np.int32]
     own: Rows
     into: Rows
     out_of: Rows
+    once: bool = False
 
 
 class Neighborhood(Protocol):
@@ -107,8 +109,8 @@ class ExactNeighborhood:
             return Hop(rows, self._own, self._into, self._out_of)
         place = np.full(self.n_nodes, -1, np.int32)
         place[before[0]] = np.arange(before.shape[1], dtype=np.int32)
-        parts = [part._replace(indices=place[part.indices]) for part in (self._into, self._out_of)]
-        return Hop(rows, _single(self.n_nodes, place[None]), *parts)
+        into, out_of = (part._replace(indices=place[part.indices]) for part in (self._into, self._out_of))
+        return Hop(rows, _single(self.n_nodes, place[None]), into, out_of)
 
 
 class SampledNeighborhood:
@@ -160,7 +162,8 @@ class SampledNeighborhood:
             parts.append(Rows(indptr, np.concatenate(places, 1), np.concatenate(weights, 1)))
         rows = np.arange(starts[-2], dtype=np.int32)[None]
         own = np.concatenate([self._base[level] for level in levels[:-1]], 1) if first else rows
-        return Hop(rows, _single(int(starts[-2]), own), *parts)
+        into, out_of = parts
+        return Hop(rows, _single(int(starts[-2]), own), into, out_of, once=not first)
 
 
 def _scaled(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: Any, sums: bool) -> Rows:

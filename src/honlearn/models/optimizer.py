@@ -1,6 +1,7 @@
 """Adam over stacked learners, one pass over memory.
 
-In: parameters ``[P, …]`` and their gradients. Out: updated parameters. On the CPU a compiled loop goes
+In: parameters ``[P, …]`` and their gradients. Out: updated parameters, and on the CPU gradients that are zero
+again: the pass that reads a table of them is the cheapest one to empty it. On the CPU a compiled loop goes
 learner by learner: torch's fused step is as quick, but rounds an element by where it lies in the tensor, so
 that a learner in company would differ in the last bit from the same learner alone.
 """
@@ -44,6 +45,7 @@ def _adam(
             m[i] = beta_1 * m[i] + rest_1 * g
             v[i] = beta_2 * v[i] + rest_2 * g * g
             values[i] -= rate * m[i] / (np.sqrt(v[i]) * root + epsilon)
+            slope[i] = 0
 
 
 class Adam:
@@ -84,10 +86,12 @@ class Adam:
         self, parameter: nn.Parameter, mean: torch.Tensor, square: torch.Tensor, rate: float, root: float
     ) -> None:
         assert parameter.grad is not None
-        tensors = (parameter.detach(), parameter.grad.contiguous(), mean, square)
+        grad = parameter.grad.contiguous()
+        tensors = (parameter.detach(), grad, mean, square)
         rows = [tensor.view(len(parameter), -1).numpy() for tensor in tensors]
         numbers = [np.float32(number) for number in (rate, root, self.epsilon, self.decay)]
         self.run.each(_adam, len(parameter), *rows, *numbers)
+        self.run.emptied(grad)
 
     def take(self, places: list[int]) -> None:
         """Keep the moments of these places of the learner axis only."""

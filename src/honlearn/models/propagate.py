@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from honlearn.models import kernels, tensorops
+from honlearn.models import kernels, tensorops, trees
 from honlearn.models.hashing import drop_threshold
 from honlearn.models.neighborhoods import Hop, Rows
 from honlearn.models.runtime import Runtime
@@ -127,7 +127,7 @@ class _Lookup(torch.autograd.Function):
         grads, offset = [], 0
         parts = zip(shapes, (hop.own, hop.into, hop.out_of), sites[:3], strict=True)
         for number, (shape, part, site) in enumerate(parts):
-            grad_table = run.buffer(f"table gradient {number}", tuple(shape)).zero_()
+            grad_table = run.zeros(f"table gradient {number}", tuple(shape))
             args = (*part, hop.rows, _array(source), offset, site.scale, site.keys, site.threshold)
             run.each(kernels.sum_rows_back, learners, *args, _array(grad_table), serial=shape[0] < learners)
             grads.append(grad_table)
@@ -135,8 +135,28 @@ class _Lookup(torch.autograd.Function):
         return (None, None, None, None, grad_bias, *grads)
 
 
-def gather(run: Runtime, hop: Hop, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+class Lookups(NamedTuple):
+    """The rows of a look-up layer before they are computed: whoever reads them knows how best to."""
+
+    run: Runtime
+    hop: Hop
+    tables: tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+    bias: torch.Tensor
+    sites: LookupSites
+
+    def rows(self, activated: bool = True) -> torch.Tensor:
+        """Return the rows, :func:`lookup_layer`: [L, R, D]."""
+        return lookup_layer(self.run, self.hop, self.tables, self.bias, self.sites, activated)
+
+
+def gather(
+    run: Runtime, hop: Hop, x: torch.Tensor | Lookups
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return each row itself, the sum over its in- and over its out-neighbours: three times [L, R, d]."""
+    if isinstance(x, Lookups):
+        if hop.once and _is_compiled(x.bias):
+            return _Tree.apply(run, x.hop, hop, x.sites, x.bias, *x.tables)  # type: ignore[no-any-return, no-untyped-call]
+        x = x.rows()
     if _is_compiled(x):
         return _Gather.apply(run, hop, x)  # type: ignore[no-any-return, no-untyped-call]
     parts = (hop.own, hop.into, hop.out_of)
@@ -158,11 +178,42 @@ class _Gather(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         run, hop, shape, keys = ctx.stored
-        grad_x = run.buffer(f"gather gradient {shape[1:]}", shape).zero_()
+        grad_x = run.zeros(f"gather gradient {shape[1:]}", shape)
         for part, grad in zip((hop.own, hop.into, hop.out_of), grads, strict=True):
             args = (*part, hop.rows, _array(grad.contiguous()), 0, np.float32(1), keys, np.uint32(0))
             run.each(kernels.sum_rows_back, shape[0], *args, _array(grad_x))
         return None, None, grad_x
+
+
+class _Tree(torch.autograd.Function):
+    """Look-ups and the sums of them in one pass: see :mod:`honlearn.models.trees`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, run: Runtime, hop: Hop, upper: Hop, sites: LookupSites, bias: Any, *tables: Any
+    ) -> Any:
+        learners, width = len(sites.hidden.keys), bias.shape[1]
+        numbers = tuple((site.keys, site.threshold, site.scale) for site in sites)
+        out = tuple(torch.empty(learners, upper.rows.shape[1], width) for _ in range(3))
+        rows = hop.rows.shape[1]
+        # A byte for each value, in memory that is counted in floats.
+        passed = run.buffer("passed", (-(-learners * rows * width // 4),)).view(torch.uint8).numpy()
+        passed = passed[: learners * rows * width].reshape(learners, rows, width)
+        inputs = (tuple(_array(table.contiguous()) for table in tables), _array(bias))
+        run.each(trees.sum_looked_up, learners, hop, upper, *inputs, numbers, tuple(map(_array, out)), passed)
+        ctx.stored = (run, hop, upper, numbers, passed, bias.shape, [tuple(table.shape) for table in tables])
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        run, hop, upper, numbers, passed, bias_shape, shapes = ctx.stored
+        grad_bias = torch.zeros(bias_shape)
+        tables = [run.zeros(f"table gradient {number}", shape) for number, shape in enumerate(shapes)]
+        given = tuple(_array(grad.contiguous()) for grad in grads)
+        args = (hop, upper, given, numbers, passed, _array(grad_bias), tuple(map(_array, tables)))
+        serial = min(shape[0] for shape in (bias_shape, *shapes)) < len(passed)
+        run.each(trees.sum_looked_up_back, len(passed), *args, serial=serial)
+        return (None, None, None, None, grad_bias, *tables)
 
 
 def sum_rows(

@@ -32,6 +32,7 @@ class Runtime:
             self.n_threads = check_integer("DGEClassifier", "n_threads", n_threads, 1)
         self._pool: ThreadPoolExecutor | None = None
         self._buffers: dict[str, torch.Tensor] = {}
+        self._zeros: dict[str, int] = {}
 
     def each(
         self, kernel: Callable[..., Any], n_learners: int, *arguments: Any, serial: bool = False
@@ -57,10 +58,23 @@ class Runtime:
         size = 1
         for extent in shape:
             size *= extent
+        self._zeros.pop(name, None)
         held = self._buffers.get(name)
         if held is None or held.numel() < size:
             held = self._buffers[name] = torch.empty(size)
         return held[:size].view(shape)
+
+    def zeros(self, name: str, shape: tuple[int, ...]) -> torch.Tensor:
+        """Return :meth:`buffer` filled with zeros; without a pass over it if it is known to hold them."""
+        known = self._zeros.get(name, 0)
+        out = self.buffer(name, shape)
+        return out if known >= out.numel() else out.zero_()
+
+    def emptied(self, tensor: torch.Tensor) -> None:
+        """Take note that this tensor is zero again; it may be a buffer from its first place on, or none."""
+        for name, held in self._buffers.items():
+            if held.data_ptr() == tensor.data_ptr():
+                self._zeros[name] = tensor.numel()
 
     @contextmanager
     def threads(self) -> Iterator[None]:
@@ -75,6 +89,7 @@ class Runtime:
                 self._pool.shutdown()
                 self._pool = None
             self._buffers.clear()
+            self._zeros.clear()
 
 
 def check_device(device: str) -> torch.device:
