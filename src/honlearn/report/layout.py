@@ -22,7 +22,8 @@ Positions = NDArray[np.float64]
 _LATITUDE, _LONGITUDE = ("latitude", "lat"), ("longitude", "lon", "lng", "long")
 # Least share of the nodes that must have coordinates for a map.
 MAPPED = 0.8
-_STEPS, _REPELLED = 220, 6
+# Steps of the springs, others that push a node in each, and the links that pull at most.
+_STEPS, _REPELLED, _LINKS = 220, 6, 60_000
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,9 @@ def link_layout(network: HigherOrderNetwork) -> Positions:
     degree = np.bincount(source, pull, size) + np.bincount(target, pull, size)
     # A hub would draw all to one point; a link counts by what it is of either end.
     pull = pull / np.sqrt(np.maximum(degree[source] * degree[target], 1e-12))
+    if len(pull) > _LINKS:
+        strong = np.argpartition(-pull, _LINKS)[:_LINKS]
+        source, target, pull = source[strong], target[strong], pull[strong]
     at = _spectral(size, source, target, pull)
     draw = generator(0, "layout")
     ideal = 1.0 / math.sqrt(size)

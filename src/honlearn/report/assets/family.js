@@ -32,6 +32,8 @@ function showNode() {
     h('ul', { class: 'family', 'aria-label': 'Relatives' }, relative(net.names[i], net.contexts.base_chance[i], null), members.map((c) => relative(net.contexts.label[c], net.contexts.chance[c], c))),
     h('div', { id: 'changes' }),
     h('div', { class: 'neighbours' }, neighbours('Leads to', net.outOf[i], net.links.target, net.out[i], '--accent'), neighbours('Comes from', net.into[i], net.links.source, net.in[i], '--second')));
+  const list = host.querySelector('.family'), pressed = list.querySelector('[aria-pressed="true"]');
+  if (pressed) list.scrollTop = pressed.offsetTop - list.offsetTop - 60;
   if (chosen !== null) showChanges(chosen);
 }
 

@@ -70,10 +70,15 @@ function colouring() {
   return [{ name: mode === 'memory' ? 'contexts' : 'traffic', nodes: all, scale: all.map((i) => Math.log10(1 + value(i))), value }];
 }
 
+function slice(group, wanted, opacity) {
+  const kept = [...group.nodes.keys()].filter((k) => wanted(group.nodes[k]));
+  return { ...group, opacity, nodes: kept.map((k) => group.nodes[k]), scale: group.scale && kept.map((k) => group.scale[k]), top: group.scale && Math.max(...group.scale) };
+}
+
 function networkChart() {
   const net = NET(), kind = scatterKind(), touch = matchMedia('(pointer: coarse)').matches;
   const top = Math.max(...net.out.map((w, i) => w + net.in[i]), 1), small = net.size > 1500;
-  const sizeOf = (i) => (small ? 4 : 6) + (small ? 10 : 16) * Math.sqrt((net.out[i] + net.in[i]) / top);
+  const sizeOf = (i) => (small ? 3.5 : 6) + (small ? 9 : 16) * Math.sqrt((net.out[i] + net.in[i]) / top);
   const drawn = once(() => {
     const edges = [], seenPairs = new Set();
     for (let e = 0; e < net.links.kept && edges.length < net.links.drawn; e++) {
@@ -129,17 +134,21 @@ function networkChart() {
         data.push(arc(net.outOf[view.node].slice(0, most), cssColour('--accent'), 'leads to'));
       }
       const near = faded ? new Set([view.node, ...net.outOf[view.node].map((e) => net.links.target[e]), ...net.into[view.node].map((e) => net.links.source[e])]) : null;
-      for (const group of colouring()) {
+      const groups = colouring();
+      // Those near the node that is looked at come last, on top of the faded others.
+      const parts = near ? [...groups.map((group) => slice(group, (i) => !near.has(i), small ? 0.05 : 0.13)), ...groups.map((group) => slice(group, (i) => near.has(i), 1))] : groups.map((group) => slice(group, () => true, 0.92));
+      for (const group of parts) {
+        if (!group.nodes.length) continue;
         const text = group.nodes.map((i) => {
           const known = describe(i);
           return `<b>${safe(brief(net.names[i], 60))}</b>${known ? `<br>${safe(brief(known, 70))}` : ''}<br>${net.label[i] >= 0 ? `class ${safe(brief(net.classes[net.label[i]], 40))}, ` : ''}${whole(net.family[i].length)} contexts<br>out ${short(net.out[i])}, in ${short(net.in[i])}`;
         });
-        const marker = { size: group.nodes.map(sizeOf), line: { width: small ? 0 : 0.8, color: cssColour('--card') }, opacity: near ? group.nodes.map((i) => (near.has(i) ? 1 : 0.12)) : 0.92 };
-        if (group.scale) Object.assign(marker, { color: group.scale, colorscale: document.documentElement.dataset.theme === 'dark' ? [[0, '#2d3b58'], [1, '#a8c1ff']] : [[0, '#cdd9f2'], [1, '#1c3f94']], showscale: false });
+        const marker = { size: group.nodes.map(sizeOf), line: { width: small ? 0 : 0.8, color: cssColour('--card') }, opacity: group.opacity };
+        if (group.scale) Object.assign(marker, { color: group.scale, cmin: 0, cmax: group.top, colorscale: document.documentElement.dataset.theme === 'dark' ? [[0, '#2d3b58'], [1, '#a8c1ff']] : [[0, '#cdd9f2'], [1, '#1c3f94']], showscale: false });
         else marker.color = group.colour;
         data.push({ type: kind, mode: 'markers', x: group.nodes.map((i) => net.x[i]), y: group.nodes.map((i) => net.y[i]), customdata: group.nodes, marker, text, hoverinfo: 'text', name: safe(brief(group.name, 24)), showlegend: !group.scale && !faded });
       }
-      if (faded && net.placed[view.node]) data.push({ type: 'scatter', mode: 'markers+text', x: [net.x[view.node]], y: [net.y[view.node]], marker: { symbol: 'circle-open', size: sizeOf(view.node) + 9, color: cssColour('--ink'), line: { width: 2.2 } }, text: [`<b>${safe(brief(net.names[view.node], 30))}</b>`], textposition: 'top center', textfont: { color: cssColour('--ink'), size: 13 }, hoverinfo: 'skip', showlegend: false });
+      if (faded && net.placed[view.node]) data.push({ type: kind, mode: 'markers+text', x: [net.x[view.node]], y: [net.y[view.node]], marker: { symbol: 'circle-open', size: sizeOf(view.node) + 9, color: cssColour('--ink'), line: { width: 2.2 } }, text: [`<b>${safe(brief(net.names[view.node], 30))}</b>`], textposition: 'top center', textfont: { color: cssColour('--ink'), size: 13 }, hoverinfo: 'skip', showlegend: false });
       const bare = { visible: false, showgrid: false, zeroline: false };
       return { data, layout: { uirevision: view.zoom, hovermode: 'closest', dragmode: touch ? false : 'pan', margin: { l: 0, r: 0, t: 0, b: 0 }, xaxis: { ...bare, range: fit(net.x) }, yaxis: { ...bare, range: fit(net.y), scaleanchor: 'x' }, legend: { orientation: 'h', x: 0, y: 0, yanchor: 'bottom', bgcolor: 'rgba(0,0,0,0)', font: { color: cssColour('--soft'), size: 11 }, itemsizing: 'constant' } } };
     },
