@@ -157,7 +157,7 @@ def build_network(
         indptr,
         indices,
         weights,
-        _statistics(trie, divergence, kept, parameters, arranged),
+        _statistics(trie, divergence, kept, parameters, node[len(vocabulary) :] - np.int32(len(by_name))),
         parameters,
     )
 
@@ -167,18 +167,19 @@ def _statistics(
     divergence: list[NDArray[np.float64]],
     kept: Kept,
     parameters: GrowParameters,
-    arranged: NDArray[np.int64],
+    places: NDArray[np.int32],
 ) -> ContextStatistics:
-    """Return frequency, divergence and threshold of the kept contexts, in the order of the nodes."""
-    parts: list[tuple[NDArray[np.generic], ...]] = [
-        (np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0, bool))
-    ]
+    """Return frequency, divergence and threshold of the kept contexts, each at its place among the nodes."""
+    frequency, by_extension = np.empty(len(places), np.int64), np.empty(len(places), bool)
+    diverges, limit = np.empty(len(places)), np.empty(len(places))
+    done = 0
     for m in range(2, parameters.order + 1):
         flags, extended = kept[m - 2]
-        level = trie[m - 1]
-        limits = thresholds(level, m, parameters.tau)
-        parts.append((level.count[flags], divergence[m - 2][flags], limits[flags], extended[flags]))
-    frequency, diverges, limit, by_extension = (np.concatenate(c)[arranged] for c in zip(*parts, strict=True))
-    return ContextStatistics(
-        frequency.astype(np.int64), diverges.astype(float), limit.astype(float), by_extension.astype(bool)
-    )
+        count = trie[m - 1].count[flags]
+        here = places[done : done + len(count)]
+        done += len(count)
+        frequency[here] = count
+        limit[here] = thresholds(count, m, parameters.tau)
+        diverges[here] = divergence[m - 2][flags]
+        by_extension[here] = extended[flags]
+    return ContextStatistics(frequency, diverges, limit, by_extension)

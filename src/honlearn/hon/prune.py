@@ -60,14 +60,14 @@ def divergences(level: Level, extensions: Level, below: Level) -> NDArray[np.flo
     return out
 
 
-def thresholds(level: Level, length: int, tau: float | None) -> NDArray[np.float64]:
-    """Return tau·(m − 1) / log2(1 + f(g)) for contexts of m = `length` entities; `tau` None has none (NaN).
+def thresholds(count: NDArray[np.int64], length: int, tau: float | None) -> NDArray[np.float64]:
+    """Return tau·(m − 1) / log2(1 + f(g)) for contexts of m = `length` entities, from f(g); `tau` None: NaN.
 
     The paper prints m in place of m − 1; the published builder, and every published graph, use m − 1.
     """
     if tau is None:
-        return np.full(len(level), np.nan)
-    limits: NDArray[np.float64] = tau * (length - 1) / np.log2(1.0 + level.count)
+        return np.full(len(count), np.nan)
+    limits: NDArray[np.float64] = tau * (length - 1) / np.log2(1.0 + count)
     return limits
 
 
@@ -88,6 +88,6 @@ def kept_contexts(
             extended[level.prefix(np.flatnonzero(kept[-1][0]))] = True
         passes = (level.count >= min_support) & (level.followed > 0)
         if tau is not None:
-            passes &= divergence[m - 2] > thresholds(level, m, tau)
+            passes &= divergence[m - 2] > thresholds(level.count, m, tau)
         kept.append((extended | passes, extended))
     return kept[::-1]
