@@ -35,8 +35,10 @@ _DESCRIPTIONS = {
     "gin": "graph isomorphism network: weighted sums, both directions (Xu et al. 2019)",
     "seal": "enclosing subgraphs of pairs, double-radius labels, sort pooling (Zhang & Chen 2018)",
     "honem": "truncated SVD of the higher-order neighbourhood matrix, regression (Saebi et al. 2020)",
+    "path2vec": "skip-gram on the paths, or on walks over the network, and regression (Mikolov et al. 2013)",
     "majority": "the floor for nodes: class frequencies",
     "popularity": "the floor for links: product of degrees",
+    "graphsaint": "convolutions trained on subgraphs of random walks (Zeng et al. 2020)",
 }
 # Name: the class for nodes and the class for links, None where there is none.
 _HOMES: dict[str, tuple[str | None, str | None]] = {
@@ -49,8 +51,10 @@ _HOMES: dict[str, tuple[str | None, str | None]] = {
     "gin": ("gin:GINClassifier", "gin:GINLinkPredictor"),
     "seal": (None, "seal:SEALLinkPredictor"),
     "honem": ("honem:HONEMClassifier", "honem:HONEMLinkPredictor"),
+    "path2vec": ("path2vec:Path2vecClassifier", "path2vec:Path2vecLinkPredictor"),
     "majority": ("majority:MajorityClassifier", None),
     "popularity": (None, "popularity:PopularityPredictor"),
+    "graphsaint": ("graphsaint:GraphSAINTClassifier", "graphsaint:GraphSAINTLinkPredictor"),
 }
 BASELINES = [
     Listed(name, task, home, _DESCRIPTIONS[name])

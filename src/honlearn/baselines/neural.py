@@ -283,17 +283,23 @@ class NeuralLinkPredictor(LinkBaseline, Neural):
             fraction = 0.0 if whole else self.validation_fraction
             batches = PairBatches.of(self.network, examples, unlinked, fraction, self.seed_)
 
-            def losses(epoch: int) -> Iterator[torch.Tensor]:
-                for pairs, labels, hidden in batches.epoch(epoch, self.n_batches):
-                    part = graph.without(hidden)
-                    logits = module(module.encoder.view(part), pairs)
-                    yield F.binary_cross_entropy_with_logits(logits, labels)
-
+            losses = self._pair_losses(module, graph, batches)
             return losses, None if not batches.has_validation else self._validation(module, graph, batches)
 
         arrays = (examples.pairs, examples.labels)
         state, history = self._train_twice(lambda: self._module(graph), task, arrays)
         self._finish(state, history, sum(tensor.numel() for tensor in state.values()))
+
+    def _pair_losses(self, module: Any, graph: Graph, batches: PairBatches) -> Losses:
+        """Return the losses of an epoch; a model that samples parts of the graph overrides this."""
+
+        def losses(epoch: int) -> Iterator[torch.Tensor]:
+            for pairs, labels, hidden in batches.epoch(epoch, self.n_batches):
+                part = graph.without(hidden)
+                logits = module(module.encoder.view(part), pairs)
+                yield F.binary_cross_entropy_with_logits(logits, labels)
+
+        return losses
 
     def _validation(self, module: Any, graph: Graph, batches: PairBatches) -> Validate:
         from sklearn.metrics import average_precision_score

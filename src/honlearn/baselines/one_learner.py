@@ -78,7 +78,7 @@ class OneLearner(EnsembleEstimator):
     identity: bool = True
     learning_rate: float = 0.01
     batch_size: int | None = None
-    patience: int = 5
+    patience: int = 10
     validation_fraction: float = 0.15
     refit: float = 1.0
     input_dropout: float = 0.6
@@ -138,6 +138,7 @@ class LinkLearner(OneLearner, DGELinkPredictor):
     pair_width: int = 64
     directed: bool = True
     max_epochs: int | None = None
+    patience: int = 5
     validation_fraction: float = 0.1
     refit: float = 0.0
     input_dropout: float = 0.4

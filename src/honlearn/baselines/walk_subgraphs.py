@@ -1,0 +1,148 @@
+"""Parts of a graph that random walks find, and what makes up for how often each part is found.
+
+In: a graph and how to walk. Out: subgraphs as a base and an adjacency, ready for an encoder, with the
+normalisation of GraphSAINT (Zeng et al., ICLR 2020). Everything is vectorised over roots, walks and edges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+
+from honlearn.baselines.graph import Graph, as_tensor
+from honlearn.seeds import generator
+
+# How often a node is in the subgraphs that the coefficients are counted on, on average.
+COVERAGE = 50
+
+Integers = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+
+
+class WalkSubgraphs:
+    """Draws the nodes of `n_roots` walks of `walk_length` steps, and induces the graph on them.
+
+    Roots are uniform over all nodes; a step goes to one of those that a node listens to, each as likely, and
+    stays where there is none. `matrix` [N, N] holds the weights of the graph, whom row i listens to.
+    """
+
+    def __init__(self, matrix: Any, n_roots: int, walk_length: int) -> None:
+        self.indptr = matrix.indptr.astype(np.int64)
+        self.indices = matrix.indices.astype(np.int64)
+        self.n_roots, self.walk_length = n_roots, walk_length
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of the whole graph, N."""
+        return len(self.indptr) - 1
+
+    def draw(self, random: np.random.Generator) -> Integers:
+        """Return the distinct nodes of all walks, ascending, [n]."""
+        at = random.integers(0, self.n_nodes, self.n_roots)
+        found = np.zeros(self.n_nodes, bool)
+        found[at] = True
+        for _ in range(self.walk_length):
+            start, degree = self.indptr[at], self.indptr[at + 1] - self.indptr[at]
+            place = start + (random.random(len(at)) * degree).astype(np.int64)
+            at = np.where(degree > 0, self.indices[np.minimum(place, len(self.indices) - 1)], at)
+            found[at] = True
+        return np.flatnonzero(found)
+
+    def induced(self, nodes: Integers) -> tuple[Integers, Integers, Integers]:
+        """Return the graph on these nodes: row pointers [n + 1], columns [e], places in the matrix [e]."""
+        local = np.full(self.n_nodes, -1)
+        local[nodes] = np.arange(len(nodes))
+        start, degree = self.indptr[nodes], self.indptr[nodes + 1] - self.indptr[nodes]
+        ends = np.cumsum(degree)
+        places = np.repeat(start - ends + degree, degree) + np.arange(ends[-1] if len(ends) else 0)
+        columns = local[self.indices[places]]
+        kept = columns >= 0
+        rows = np.repeat(np.arange(len(nodes)), degree)[kept]
+        pointers = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(nodes)))])
+        return pointers, columns[kept], places[kept]
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """How often each node [N] and each edge [E'] was in `n_samples` subgraphs drawn before training.
+
+    What was never found counts as found once.
+    """
+
+    nodes: Integers
+    edges: Integers
+    n_samples: int
+
+    @classmethod
+    def count(cls, sampler: WalkSubgraphs, seed: int) -> Coefficients:
+        """Draw until every node has been found :data:`COVERAGE` times on average, and count."""
+        nodes = np.zeros(sampler.n_nodes, np.int64)
+        edges = np.zeros(len(sampler.indices), np.int64)
+        drawn = 0
+        while nodes.sum() < COVERAGE * sampler.n_nodes:
+            some = sampler.draw(generator(seed, "coefficients", drawn))
+            nodes[some] += 1
+            edges[sampler.induced(some)[2]] += 1
+            drawn += 1
+        return cls(nodes, edges, drawn)
+
+    @property
+    def found(self) -> Numbers:
+        """λ: the chance that a node is in a subgraph, [N]; a loss divided by it is unbiased."""
+        return np.maximum(self.nodes, 1) / max(self.n_samples, 1)
+
+    def kept(self, rows: Integers) -> Numbers:
+        """α: the chance that an edge is in a subgraph that has the node that listens (its row), [E']."""
+        return np.maximum(self.edges, 1) / np.maximum(self.nodes, 1)[rows]
+
+
+class Parts:
+    """Subgraphs of a graph as views for an encoder: the base of each node, and D^-1 A / α among them.
+
+    A sum over such neighbours is, on average over subgraphs that have the node, the mean over all of them.
+    """
+
+    def __init__(self, graph: Graph, direction: str, n_roots: int, walk_length: int, seed: int) -> None:
+        matrix = graph.adjacency(direction)
+        matrix.sort_indices()
+        self.base, self.weights, self.seed = graph.base, matrix.data, seed
+        self.sampler = WalkSubgraphs(matrix, n_roots, walk_length)
+        self.rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        self.coefficients = Coefficients.count(self.sampler, seed)
+        self.kept = self.coefficients.kept(self.rows)
+        self._keys = self.rows * matrix.shape[0] + self.sampler.indices
+        self._ends = graph.edges.numpy()
+
+    @property
+    def n_steps(self) -> int:
+        """How many subgraphs hold as many nodes as the graph, on average."""
+        counted = self.coefficients
+        return max(1, round(counted.n_samples * self.sampler.n_nodes / max(counted.nodes.sum(), 1)))
+
+    def shown(self, hidden: torch.Tensor | None = None) -> Numbers:
+        """Return the weights [E'] of D^-1 A, 0 for the edges where `hidden` [E] is true.
+
+        What is hidden of a pair is hidden in both directions, as :class:`PairBatches` does.
+        """
+        weights = self.weights
+        if hidden is not None:
+            u, v = (end[hidden.numpy()] for end in self._ends)
+            gone = np.concatenate([u * self.sampler.n_nodes + v, v * self.sampler.n_nodes + u])
+            weights = np.where(np.isin(self._keys, gone), 0.0, weights)
+        totals = np.bincount(self.rows, weights, self.sampler.n_nodes)[self.rows]
+        return np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
+
+    def draw(
+        self, shown: Numbers, epoch: int, step: int
+    ) -> tuple[Integers, tuple[torch.Tensor, torch.Tensor]]:
+        """Return the nodes [n] of a subgraph, ascending, and its view, of weights that are :meth:`shown`."""
+        nodes = self.sampler.draw(generator(self.seed, "subgraph", epoch, step))
+        pointers, columns, places = self.sampler.induced(nodes)
+        data = shown[places] / self.kept[places]
+        matrix = sparse.csr_array((data, columns, pointers), shape=(len(nodes), len(nodes)))
+        return nodes, (self.base[torch.from_numpy(nodes)], as_tensor(matrix))
