@@ -108,7 +108,7 @@ def reproduce(
     )
     names = list(NAMES) if name == "all" else [name]
     command = words.command_line()
-    requests = [Request(each, sources, output, how, canonical, command) for each in names]
+    requests = [Request(each, sources, output, how, canonical, command, set_ or ()) for each in names]
     _check_settings(set_, requests)
     if dry_run:
         print_plan([row for request in requests for row in planned(request)], jobs)

@@ -140,7 +140,7 @@ def comparison_table(
             printed = find(name, key, COLUMN[task], row.model, row.input)
             cells[row].append(as_printed(printed.value, printed.deviation) if printed else "–")
     facts = [compared[m.source.name][row].fact() for m in shown for row in rows if row in m.rows]
-    facts += [_printed_fact(cell) for key in others for cell in published(name, key)]
+    facts += [printed_fact(cell) for key in others for cell in published(name, key)]
     said = [*notes, *_notes(shown, others)]
     return Table(name, title, columns, [cells[row] for row in rows], said, facts)
 
@@ -159,7 +159,8 @@ def _cells(found: Compared | None, with_published: bool, is_reference: bool) -> 
     return [*cells, f"{p_text(test.p_value)}, {p_text(test.p_wilcoxon)}" if test else "–"]
 
 
-def _printed_fact(cell: Cell) -> dict[str, Any]:
+def printed_fact(cell: Cell) -> dict[str, Any]:
+    """Return a published value of data that were not measured, for the CSV."""
     return {
         "data": cell.data,
         "model": cell.model,

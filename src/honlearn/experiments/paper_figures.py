@@ -130,7 +130,8 @@ def _lines(
     for model, input in dict.fromkeys((fact["model"], fact["input"]) for fact in facts):
         own = [fact for fact in facts if (fact["model"], fact["input"]) == (model, input)]
         label = f"{model_label(model)} {'G1' if input == 'g1' else 'G2'}"
-        errors = [fact.get(f"{y}_std") for fact in own]
+        spreads = [fact.get(f"{y}_std") for fact in own]
+        errors = None if all(value is None for value in spreads) else spreads
         series.append(Series(label, [fact[x] for fact in own], [fact[y] for fact in own], errors))
     return Panel(bench.source.title, x_label, y_label, series, **more)
 
@@ -208,7 +209,7 @@ def _time_rows(bench: Bench, models: Sequence[str]) -> list[Row]:
 
 
 def training_time(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
-    """Training and test loss on the first fold by the seconds of training; each point is a fit of its own."""
+    """Training and test loss on the first fold by the CPU seconds of training; each point is a fit."""
     facts, panels = Facts(), []
     for bench in benches:
         first = Bench(bench.source, bench.folder, replace(bench.how, first_folds=1, protocol="fixed"))
@@ -217,7 +218,8 @@ def training_time(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
         for row, measured in found.items():
             fact = _summary(first, row, measured, epochs=int(row.column.split()[0]))
             records = list(answers_of(first.folder, measured.records))
-            fact["seconds"] = statistics.fmean(record["times"]["fit_seconds"] for record, _ in records)
+            for clock in ("fit_seconds", "fit_cpu_seconds"):
+                fact[clock] = statistics.fmean(record["times"][clock] for record, _ in records)
             last = [
                 answer.about["history"][-1].get("loss") for _, answer in records if answer.about["history"]
             ]
@@ -227,10 +229,14 @@ def training_time(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
         mine.sort(key=lambda fact: (fact["model"], fact["epochs"]))
         known = [fact for fact in mine if fact["training_loss"] is not None]
         panels.append(
-            _lines(first, known, "seconds", "training_loss", "seconds", "training loss", log_x=True)
+            _lines(
+                first, known, "fit_cpu_seconds", "training_loss", "CPU seconds", "training loss", log_x=True
+            )
         )
-        panels.append(_lines(first, mine, "seconds", "log_loss", "seconds", "test loss", log_x=True))
-    note = "first test fold; training loss is that of the last epoch, with dropout; seconds by the clock"
+        panels.append(
+            _lines(first, mine, "fit_cpu_seconds", "log_loss", "CPU seconds", "test loss", log_x=True)
+        )
+    note = "first test fold; training loss is that of the last epoch, with dropout"
     return Plot("training-time", "Loss by training time", panels, facts, [note], across=2)
 
 

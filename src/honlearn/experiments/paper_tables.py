@@ -10,7 +10,13 @@ from dataclasses import dataclass, replace
 
 from honlearn.errors import ParameterError
 from honlearn.experiments.budgets import BUDGETS, settings_for
-from honlearn.experiments.comparison import Compared, Measurements, compare_rows, comparison_table
+from honlearn.experiments.comparison import (
+    Compared,
+    Measurements,
+    compare_rows,
+    comparison_table,
+    printed_fact,
+)
 from honlearn.experiments.measure import Bench, Measured, Row
 from honlearn.experiments.published import DATA, find, model_label, published
 from honlearn.experiments.registry import find_model
@@ -161,6 +167,7 @@ def budget_table(
         for model, input, layers in lines:
             printed = [find(name, key, budget, model, input, layers) for budget in budgets]
             cells[model, input, layers] += [f"{cell.value:.2f}" if cell else "–" for cell in printed]
+            facts += [printed_fact(cell) for cell in printed if cell]
     said = [
         *notes,
         "in brackets: the published value. The widths are solved for the budget; a bag whose learners would "

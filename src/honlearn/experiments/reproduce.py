@@ -37,6 +37,7 @@ class Request:
     how: Plan
     models: Sequence[str] | None = None
     command: str = ""
+    given: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
@@ -64,7 +65,8 @@ class Request:
         how = self.how
         parts = f"{how.repetitions} repetitions" if self.task == "links" else _folds(how)
         seeds = f"seed {how.seeds[0]}" if len(how.seeds) == 1 else f"seeds {how.seeds[0]}–{how.seeds[-1]}"
-        return [f"{parts}, {seeds}; {_protocol(how)}"]
+        settings = f"; set by hand: {', '.join(self.given)}" if self.given else ""
+        return [f"{parts}, {seeds}; {_protocol(how)}{settings}"]
 
 
 def _folds(how: Plan) -> str:
