@@ -12,11 +12,14 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from honlearn.errors import MissingFileError
+from honlearn.errors import MissingFileError, ParameterError
+from honlearn.experiments.evaluate import Contender
 from honlearn.experiments.nested import SEARCHES
+from honlearn.experiments.registry import find_model
 from honlearn.results.records import FILE, Records, digest_of
 
 Record = Mapping[str, Any]
@@ -123,31 +126,36 @@ def _first(runs: Sequence[RunFolder], data: str) -> int:
 
 
 def _rows(records: Sequence[Record]) -> list[ResultRow]:
-    """Return one row for each (model, input), of the network, folds and setting that have most records.
+    """Return one row for each (model, input): of the usual folds and network, with the model's main setting.
 
-    A model has the same setting on every input, so that inputs are compared with all else equal.
+    Settings that were searched, or that are the model's defaults, come before others (narrow models of a
+    budget, say), then those with more records. A model has the same setting on every input, so that inputs
+    are compared with all else equal.
     """
-    asked = [record["configuration"] for record in records]
-    folds = _most(str(c["folds"]) for c in asked)
+    usual = [record for record in records if _is_usual(record)] or list(records)
+    folds = _most(str(record["configuration"]["folds"]) for record in usual)
+    same = [record for record in records if str(record["configuration"]["folds"]) == folds]
     networks = {
-        name: _most(str(c["data"]["network"]) for c in asked if c["input"] == name)
-        for name in dict.fromkeys(c["input"] for c in asked)
+        name: _most(_network(record) for record in same if record["configuration"]["input"] == name)
+        for name in dict.fromkeys(record["configuration"]["input"] for record in same)
     }
-    main = [
-        record
-        for record, c in zip(records, asked, strict=True)
-        if str(c["folds"]) == folds and str(c["data"]["network"]) == networks[c["input"]]
-    ]
+    main = [record for record in same if _network(record) == networks[record["configuration"]["input"]]]
     rows = []
     for model in dict.fromkeys(record["configuration"]["model"] for record in main):
         own = [record for record in main if record["configuration"]["model"] == model]
-        searched = {_setting(record): "search" in record["configuration"] for record in own}
-        chosen = _most([_setting(record) for record in own], searched)
+        settings = {_setting(record): record for record in own}
+        preferred = {key: _is_usual(record) for key, record in settings.items()}
+        chosen = _most([_setting(record) for record in own], preferred)
         kept = [record for record in own if _setting(record) == chosen]
+        searched = "search" in kept[0]["configuration"]
         for name in dict.fromkeys(record["configuration"]["input"] for record in kept):
             found = {r["digest"]: r for r in kept if r["configuration"]["input"] == name}
-            rows.append(ResultRow(model, name, list(found.values()), len(searched) - 1, searched[chosen]))
+            rows.append(ResultRow(model, name, list(found.values()), len(settings) - 1, searched))
     return rows
+
+
+def _network(record: Record) -> str:
+    return str(record["configuration"]["data"]["network"])
 
 
 def _setting(record: Record) -> str:
@@ -155,10 +163,27 @@ def _setting(record: Record) -> str:
     return digest_of([asked["parameters"], asked.get("search")])
 
 
-def _most(names: Iterable[str], first: Mapping[str, bool] | None = None) -> str:
-    """Return the name that occurs most; of equals one that is marked in `first`, else the earliest."""
+def _is_usual(record: Record) -> bool:
+    """Return whether a record's settings were searched or are the model's defaults of today."""
+    asked = record["configuration"]
+    if "search" in asked:
+        return True
+    defaults = _defaults(asked["model"], asked["task"])
+    return all(asked["parameters"].get(key) == value for key, value in defaults.items() if key != "directed")
+
+
+@lru_cache(maxsize=None)
+def _defaults(model: str, task: str) -> dict[str, Any]:
+    try:
+        return Contender(find_model(model, task)).configuration()
+    except ParameterError:  # a model of before, or of somebody else
+        return {}
+
+
+def _most(names: Iterable[str], preferred: Mapping[str, bool] | None = None) -> str:
+    """Return the name that occurs most among those that are preferred; of equals the earliest."""
     counts = Counter(names)
-    return max(counts, key=lambda name: (counts[name], (first or {}).get(name, False)))
+    return max(counts, key=lambda name: ((preferred or {}).get(name, False), counts[name]))
 
 
 def without_folders(command: str) -> str:
