@@ -17,6 +17,8 @@ from honlearn.tasks.link_split import LinkSplit, hide_pairs, split_links
 # What is set where a model has the parameter; the rest is as it comes.
 SMALL: dict[str, Any] = {
     "width": 16,
+    "widths": (16, 16),
+    "batch_size": 128,
     "dimensions": 16,
     "n_heads": 2,
     "max_epochs": 4,
@@ -25,11 +27,24 @@ SMALL: dict[str, Any] = {
     "n_batches": 2,
     "n_walks": 40,
     "n_roots": 20,
+    "max_pairs": 200,
     "n_threads": 1,
     "random_state": 0,
 }
 # Enough to learn what is planted, whatever the learning rate of the paper.
-ENOUGH = {**SMALL, "max_epochs": 40, "n_epochs": 40, "learning_rate": 0.02, "validation_fraction": 0.0, "dropout": 0.2}
+ENOUGH: dict[str, Any] = {
+    **SMALL,
+    "widths": (32, 32),
+    "max_epochs": 80,
+    "n_epochs": 10,
+    "learning_rate": 0.02,
+    "validation_fraction": 0.0,
+    "dropout": 0.2,
+    "input_dropout": 0.2,
+    "hidden_dropout": 0.0,
+}
+# Many steps an epoch, so fewer epochs.
+FEW_EPOCHS = {"seal": 10, "graphsage": 40, "gin": 40}
 GROUPS, SIZE = ("ash", "elm", "oak"), 14
 LONE = "ash00"
 
@@ -46,7 +61,11 @@ def entry(listed: Listed) -> Entry:
 
 def settings_for(listed: Listed, wanted: dict[str, Any] = SMALL) -> dict[str, Any]:
     """Return those of the wanted settings that the model has."""
-    return {name: value for name, value in wanted.items() if name in entry(listed).keywords()}
+    known = entry(listed).keywords()
+    settings = {name: value for name, value in wanted.items() if name in known}
+    if wanted is ENOUGH and listed.name in FEW_EPOCHS:
+        settings["max_epochs"] = FEW_EPOCHS[listed.name]
+    return settings
 
 
 @cache

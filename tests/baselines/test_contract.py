@@ -152,13 +152,17 @@ def renamed_nodes_are_learnt_as_well(listed: Listed) -> None:
         return "|".join(f"{chr(219 - ord(part[0]))}{99 - int(part[3:])}" for part in name.split("|"))
 
     other = from_edges(
-        [turned(name) for name in table["source"]], [turned(name) for name in table["target"]], table["weight"]
+        [turned(name) for name in table["source"]],
+        [turned(name) for name in table["target"]],
+        table["weight"],
     )
     settings = settings_for(listed, ENOUGH)
     if listed.task == "nodes":
         names, groups = nodes()
         part = len(names) * 2 // 3
-        model = entry(listed).make(other, **settings).fit([turned(name) for name in names[:part]], groups[:part])
+        model = (
+            entry(listed).make(other, **settings).fit([turned(name) for name in names[:part]], groups[:part])
+        )
         guesses = model.predict([turned(name) for name in names[part:]])
         assert (guesses == groups[part:]).mean() >= 0.75
     else:

@@ -39,6 +39,7 @@ _DESCRIPTIONS = {
     "majority": "the floor for nodes: class frequencies",
     "popularity": "the floor for links: product of degrees",
     "graphsaint": "convolutions trained on subgraphs of random walks (Zeng et al. 2020)",
+    "pathgcn": "operators learned along random walks (Eliasof et al. 2022)",
 }
 # Name: the class for nodes and the class for links, None where there is none.
 _HOMES: dict[str, tuple[str | None, str | None]] = {
@@ -55,6 +56,7 @@ _HOMES: dict[str, tuple[str | None, str | None]] = {
     "majority": ("majority:MajorityClassifier", None),
     "popularity": (None, "popularity:PopularityPredictor"),
     "graphsaint": ("graphsaint:GraphSAINTClassifier", "graphsaint:GraphSAINTLinkPredictor"),
+    "pathgcn": ("pathgcn:PathGCNClassifier", "pathgcn:PathGCNLinkPredictor"),
 }
 BASELINES = [
     Listed(name, task, home, _DESCRIPTIONS[name])

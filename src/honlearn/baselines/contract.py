@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -60,6 +60,9 @@ class Baseline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     random_state: int | np.random.Generator | None = None
     verbose: bool | None = None
 
+    # Parameters that hold data: what was learnt from them is saved, and fingerprints take them as arrays.
+    data_parameters: ClassVar[tuple[str, ...]] = ()
+
     # --- what a model says of itself -----------------------------------------------------------------
 
     def _check(self) -> None:
@@ -80,7 +83,8 @@ class Baseline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fingerprint(self, phase: str, *examples: NDArray[Any]) -> str:
         """Return a digest of all that decides the result, so that a checkpoint finds only its own run."""
-        given = {k: v for k, v in self.get_params(deep=False).items() if k not in NOT_DECIDING}
+        left_out = {*NOT_DECIDING, *self.data_parameters}
+        given = {k: v for k, v in self.get_params(deep=False).items() if k not in left_out}
         text = repr((type(self).__name__, phase, self.seed_, sorted(given.items())))
         digest, network = hashlib.sha256(text.encode()), self.network
         for array in (network.grams, network.indptr, network.indices, network.weights, *examples):

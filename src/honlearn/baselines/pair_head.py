@@ -53,11 +53,12 @@ class PairHead(nn.Module):
         return logits if self.directed else (logits + self._one_way(v, u)) / 2
 
     def _one_way(self, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        made = torch.cat([_operate(name, u, v) for name in self.operators], 1)
+        made = torch.cat([operate(name, u, v) for name in self.operators], 1)
         return self.layers(made).squeeze(1)  # type: ignore[no-any-return]
 
 
-def _operate(operator: str, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+def operate(operator: str, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Return what one operator makes of two ends [B, d] each: [B, d], or [B, 2 d] for ``"concat"``."""
     if operator == "concat":
         return torch.cat([u, v], 1)
     if operator == "hadamard":

@@ -25,11 +25,11 @@ _LEFT_OUT = ("network", "random_state", "checkpoint", "n_threads", "verbose")
 
 def save_baseline(model: Baseline, folder: str | os.PathLike[str]) -> None:
     """Write a fitted baseline to `folder`."""
-    given = model.get_params(deep=False)
+    given, left_out = model.get_params(deep=False), {*_LEFT_OUT, *model.data_parameters}
     text = model.classes_.dtype.kind in "OU"
     rows = model.history_.to_dict("records")
     config = {
-        "parameters": {name: plain(value) for name, value in given.items() if name not in _LEFT_OUT},
+        "parameters": {name: plain(value) for name, value in given.items() if name not in left_out},
         "seed": model.seed_,
         "classes": {"dtype": "str" if text else model.classes_.dtype.str, "values": plain(model.classes_)},
         "n_parameters": model.n_parameters_,

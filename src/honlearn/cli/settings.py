@@ -7,8 +7,10 @@ estimator's signature names, so that a wrong word is one clear line and not an e
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 import shlex
+import sys
 import types
 import typing
 from collections.abc import Iterable, Sequence
@@ -112,10 +114,15 @@ def parse_settings(words: Iterable[str] | None, entry: Entry) -> dict[str, Any]:
 
 
 def _hints(estimator: type) -> dict[str, Any]:
-    """Return the types of an estimator's keywords; fields of a dataclass are read where each is written."""
-    if dataclasses.is_dataclass(estimator):
-        return typing.get_type_hints(estimator)
-    return typing.get_type_hints(estimator.__init__)  # type: ignore[misc]
+    """Return the types of an estimator's keywords; a dataclass's are read in the module that names each."""
+    if not dataclasses.is_dataclass(estimator):
+        return typing.get_type_hints(estimator.__init__)  # type: ignore[misc]
+    hints: dict[str, Any] = {}
+    for field in dataclasses.fields(estimator):
+        home = next(c for c in estimator.__mro__ if field.name in inspect.get_annotations(c))
+        one = types.SimpleNamespace(__annotations__={field.name: field.type})
+        hints |= typing.get_type_hints(one, vars(sys.modules[home.__module__]))
+    return hints
 
 
 def check_owners(words: Iterable[str] | None, entries: Sequence[Entry]) -> None:

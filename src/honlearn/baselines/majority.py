@@ -1,0 +1,28 @@
+"""The floor for nodes: every node gets the frequencies of the classes in training.
+
+In: labels. Out: the same probabilities [C] for whoever is asked about. The network is not looked at; a model
+that does no better has learnt nothing from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from honlearn.baselines.contract import NodeBaseline
+
+
+@dataclass(eq=False, repr=False)
+class MajorityClassifier(NodeBaseline):
+    """Class frequencies; the most frequent class is predicted."""
+
+    def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
+        frequency = np.bincount(codes, minlength=n_classes) / len(codes)
+        self._finish({"frequency": torch.from_numpy(frequency)}, [], n_classes)
+
+    def _nodes_proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
+        one = self.state_["frequency"].numpy().astype(np.float32)
+        return np.repeat(one[None], len(nodes), 0)
