@@ -1,6 +1,9 @@
 """GCN: graph convolutional network (Kipf & Welling, ICLR 2017).
 
-H' = relu(Â H W) with Â = D^-1/2 (A + I) D^-1/2. In: features of each node, [N, d]. Out: [N, d'].
+H' = relu(Â H W) with Â = D^-1/2 (A + I) D^-1/2. In: the identity of each node's base. Out: [N, d]. Directed
+edges are heard as `direction` says, weights count to `edge_power`. One layer, as was best in the paper on
+most data. On the paper's Air and Wiki, inside training folds, `dropout` 0.6 had a better log loss than the
+paper's 0.4, and `edge_power` 0.25 was better than raw counts, which let a few heavy edges speak for a node.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ class GCNEncoder(Encoder):
     """Convolutions of PyTorch Geometric over an adjacency that is normalised once.
 
     The first layer's weight matrix times the one-hot of a node's base is a look-up; there Â H W costs one
-    sparse product. Directed edges are heard as `direction` says, weights count to `edge_power`.
+    sparse product.
     """
 
     def __init__(self, graph: Graph, n_layers: int, width: int, dropout: float, direction: str) -> None:
@@ -35,13 +38,13 @@ class GCNEncoder(Encoder):
         return graph.base, as_tensor(normalized(graph.adjacency(self.direction)))
 
     def forward(self, view: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
-        """Return representations [N, width]; the last layer is linear."""
+        """Return representations [N, width], none below 0."""
         base, adjacency = view
         h: torch.Tensor = adjacency @ self.identity(base) + self.bias
         for layer in self.layers:
             h = F.dropout(torch.relu(h), self.dropout, self.training)
             h = layer(h, adjacency)
-        return h
+        return F.dropout(torch.relu(h), self.dropout, self.training)
 
 
 @dataclass(eq=False, repr=False)
@@ -56,7 +59,15 @@ class GCN(Neural):
 class GCNClassifier(NeuralClassifier, GCN):
     """GCN for nodes."""
 
+    n_layers: int = 1
+    dropout: float = 0.6
+    edge_power: float = 0.25
+
 
 @dataclass(eq=False, repr=False)
 class GCNLinkPredictor(NeuralLinkPredictor, GCN):
     """GCN for links."""
+
+    n_layers: int = 1
+    dropout: float = 0.6
+    edge_power: float = 0.25
