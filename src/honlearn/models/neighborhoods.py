@@ -7,6 +7,7 @@ neighbourhoods hold every neighbour with its weight; sampled ones hold the draws
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
@@ -140,30 +141,57 @@ class SampledNeighborhood:
 
     def _hop(self, levels: list[NDArray[np.int32]], first: bool) -> Hop:
         """Return the hop whose outputs are all levels but the last and whose inputs are all levels."""
-        sizes = [level.shape[1] for level in levels]
-        starts = np.concatenate([[0], np.cumsum(sizes)])
+        shape = _tree_shape(tuple(level.shape[1] for level in levels), self.fan_outs[: len(levels) - 1])
+        count, nodes = shape.rows.shape[1], np.concatenate(levels, 1)
         parts = []
-        for side in (0, 1):
-            counts, places, weights = [], [], []
-            for depth, (level, below) in enumerate(itertools.pairwise(levels)):
-                n = self.fan_outs[depth]
-                drawn = below.reshape(len(below), -1, 2, n)[:, :, side]
-                if first:
-                    place = self._base[drawn]
-                else:
-                    here = np.arange(sizes[depth + 1], dtype=np.int32).reshape(1, -1, 2, n)[:, :, side]
-                    place = np.where(drawn >= 0, here + np.int32(starts[depth + 1]), np.int32(-1))
-                counts.append(np.full(level.shape[1], n, np.int64))
-                places.append(place.reshape(len(below), -1))
-                factor = self._degrees[side][level] / n if self.sums else np.full((1, 1), 1 / n)
-                weight = np.broadcast_to(factor[:, :, None], (len(factor), level.shape[1], n))
-                weights.append(weight.reshape(len(factor), -1).astype(np.float32))
-            indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-            parts.append(Rows(indptr, np.concatenate(places, 1), np.concatenate(weights, 1)))
-        rows = np.arange(starts[-2], dtype=np.int32)[None]
-        own = np.concatenate([self._base[level] for level in levels[:-1]], 1) if first else rows
+        if first:
+            bases = np.take(self._base, nodes)
+            own = shape.own._replace(indices=np.ascontiguousarray(bases[:, :count]))
+        else:
+            own = shape.own
+        for side, places in enumerate(shape.places):
+            if first:
+                indices = np.take(bases, places, 1)
+            else:
+                indices = np.where(np.take(nodes, places, 1) >= 0, places, np.int32(-1))
+            weights = shape.weights
+            if self.sums:
+                factors = self._degrees[side][nodes[:, :count]] / shape.counts.astype(np.float32)
+                weights = np.repeat(factors, shape.counts, 1)
+            parts.append(Rows(shape.indptr, indices, weights))
         into, out_of = parts
-        return Hop(rows, _single(int(starts[-2]), own), into, out_of, once=not first)
+        return Hop(shape.rows, own, into, out_of, once=not first)
+
+
+class _TreeShape(NamedTuple):
+    """What all trees with the same fan-outs under as many roots share, their levels side by side.
+
+    `counts` is how many neighbours each row has on either side, `places` says where those of a side are,
+    int32 [E], and `own` that each row is in its own place.
+    """
+
+    rows: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    places: tuple[NDArray[np.int32], NDArray[np.int32]]
+    weights: NDArray[np.float32]
+    own: Rows
+
+
+@functools.lru_cache(maxsize=16)
+def _tree_shape(sizes: tuple[int, ...], fan_outs: tuple[int, ...]) -> _TreeShape:
+    """Return the shape of trees whose levels have these sizes; nobody may write to its arrays."""
+    counts = np.repeat(np.array(fan_outs, np.int64), sizes[:-1])
+    ends = np.cumsum(sizes)
+    below = [
+        np.arange(start, end, dtype=np.int32).reshape(-1, 2, n)
+        for start, end, n in zip(ends[:-1], ends[1:], fan_outs, strict=True)
+    ]
+    into, out_of = (np.concatenate([level[:, side].ravel() for level in below]) for side in (0, 1))
+    rows = np.arange(len(counts), dtype=np.int32)[None]
+    weights = np.repeat(1 / counts, counts).astype(np.float32)[None]
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return _TreeShape(rows, counts, indptr, (into, out_of), weights, _single(len(counts), rows))
 
 
 def _scaled(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: Any, sums: bool) -> Rows:

@@ -61,27 +61,31 @@ def _alias_tables(indptr: Any, weights: Any, accept: Any, alias: Any) -> Any:
 
 
 @njit
-def _sample(indptr: Any, indices: Any, accept: Any, alias: Any, nodes: Any, keys: Any, out: Any) -> Any:
-    """Fill out[l, r, :] with neighbours of nodes[l, r]; sample s of learner l reads hash(keys[l] + s)."""
-    n = out.shape[2]
+def _sample(indptr: Any, slots: Any, nodes: Any, keys: Any, side: Any, out: Any) -> Any:
+    """Fill out[l, r, side] with neighbours of nodes[l, r]; sample s of learner l reads hash(keys[l] + s).
+
+    A slot holds what one sample reads: the chance of its own neighbour, that neighbour, the alias's.
+    """
+    n = out.shape[3]
     for learner in range(out.shape[0]):
         key = np.uint64(keys[learner])
         for row in range(out.shape[1]):
             node = nodes[learner, row]
             start = indptr[node] if node >= 0 else 0
             degree = np.uint64(indptr[node + 1] - start) if node >= 0 else np.uint64(0)
+            if degree == 0:
+                for i in range(n):
+                    out[learner, row, side, i] = -1
+                continue
             for i in range(n):
-                if degree == 0:
-                    out[learner, row, i] = -1
-                    continue
                 x = key + np.uint64(row * n + i + 1) * np.uint64(0x9E3779B97F4A7C15)
                 x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
                 x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
                 x = x ^ (x >> np.uint64(31))
                 slot = start + np.int64(((x >> np.uint64(32)) * degree) >> np.uint64(32))
-                coin = x & np.uint64(0xFFFFFFFF)
-                keep = coin <= np.uint64(accept[slot])
-                out[learner, row, i] = indices[slot if keep else start + alias[slot]]
+                own, other = slots[slot, 1], slots[slot, 2]
+                keep = np.uint32(x) <= slots[slot, 0]
+                out[learner, row, side, i] = np.int32(own if keep else other)
 
 
 class NeighborSampler:
@@ -104,16 +108,18 @@ class NeighborSampler:
         for side, (indptr, indices, weights) in sides.items():
             accept, alias = np.empty(len(indices), np.uint32), np.empty(len(indices), np.int32)
             _alias_tables(indptr, weights.astype(np.float64) ** power, accept, alias)
-            self._tables[side] = (indptr, indices, accept, alias)
+            other = indices[np.repeat(indptr[:-1], np.diff(indptr)) + alias]
+            slots = np.stack([accept, indices.astype(np.uint32), other.astype(np.uint32)], 1)
+            self._tables[side] = (indptr, slots)
 
     def sample(
         self, nodes: NDArray[np.int32], n: int, direction: Direction, keys: NDArray[np.uint64]
     ) -> NDArray[np.int32]:
         """Return n neighbours of each node [L, R] → int32 [L, R, n]; −1 for none, and for a node −1."""
         check_choice("sample", "direction", direction, ("in", "out"))
-        out = np.empty((*nodes.shape, n), np.int32)
-        _sample(*self._tables[direction], np.ascontiguousarray(nodes, np.int32), keys, out)
-        return out
+        out = np.empty((*nodes.shape, 1, n), np.int32)
+        _sample(*self._tables[direction], np.ascontiguousarray(nodes, np.int32), keys, 0, out)
+        return out[:, :, 0]
 
     def levels(
         self, roots: NDArray[np.int32], fan_outs: Sequence[int], keys: NDArray[np.uint64]
@@ -127,8 +133,8 @@ class NeighborSampler:
         for depth, n in enumerate(check_fan_outs("levels", fan_outs)):
             learners, places = out[-1].shape
             level = np.empty((learners, places, 2, n), np.int32)
-            level[:, :, 0] = self.sample(out[-1], n, "in", keys[2 * depth])
-            level[:, :, 1] = self.sample(out[-1], n, "out", keys[2 * depth + 1])
+            for side, direction in enumerate(("in", "out")):
+                _sample(*self._tables[direction], out[-1], keys[2 * depth + side], side, level)
             out.append(level.reshape(learners, -1))
         return out
 
