@@ -1,6 +1,6 @@
 """What the fits of a row said of the nodes they were tested on, joined over folds, and what follows from it.
 
-In: a row of a study on nodes. Out: a :class:`Tested` (truth, probabilities, learners), its confusion matrix,
+In: a row of a study on nodes. Out: a :class:`Said` (truth, probabilities, learners), its confusion matrix,
 reliability and scores by class, and the packed form that the page shows.
 """
 
@@ -22,7 +22,7 @@ Numbers = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
-class Tested:
+class Said:
     """The test nodes of all folds of one seed: each node once, by the fit that was not trained on it.
 
     nodes [B], classes [C], truth and fold [B], proba [B, C]; members and drawn [L, B, C] and relatives [L, B]
@@ -46,7 +46,7 @@ class Tested:
         return np.asarray(self.proba.argmax(1), np.int64)
 
 
-def tested(study: Study, row: Row) -> Tested | None:
+def answers_of(study: Study, row: Row) -> Said | None:
     """Return what a row said with its first seed; None where nothing was kept."""
     seed = row.seeds[0]
     kept = [(record, study.answers(record)) for record in row.of_seed(seed)]
@@ -69,7 +69,7 @@ def tested(study: Study, row: Row) -> Tested | None:
 
     folds = [int(record["configuration"]["fold"]) for record, _ in found]
     sizes = [len(answers.about["nodes"]) for _, answers in found]
-    return Tested(
+    return Said(
         [node for _, answers in found for node in answers.about["nodes"]],
         classes,
         np.array([number[label] for _, answers in found for label in answers.about["truth"]], np.int64),
@@ -83,14 +83,14 @@ def tested(study: Study, row: Row) -> Tested | None:
     )
 
 
-def confusion(said: Tested) -> NDArray[np.int64]:
+def confusion(said: Said) -> NDArray[np.int64]:
     """Return how many nodes of each class (rows) were taken for each class (columns), int64 [C, C]."""
     size = len(said.classes)
     flat = np.bincount(said.truth * size + said.predicted, minlength=size * size)
     return flat.reshape(size, size).astype(np.int64)
 
 
-def class_scores(said: Tested) -> list[dict[str, Any]]:
+def class_scores(said: Said) -> list[dict[str, Any]]:
     """Return precision, recall, F1 and support of each class; None where nothing can be divided."""
     table = confusion(said)
     rows = []
@@ -109,7 +109,7 @@ def class_scores(said: Tested) -> list[dict[str, Any]]:
     return rows
 
 
-def reliability(said: Tested) -> dict[str, Any]:
+def reliability(said: Said) -> dict[str, Any]:
     """Return how often the ensemble is right, by how sure it is: ten bins, and the calibration error.
 
     The error is Σ share of the bin · |accuracy − mean confidence|; positive `bias` means too sure.
@@ -134,7 +134,7 @@ def reliability(said: Tested) -> dict[str, Any]:
     return {"bins": bins, "error": error, "bias": float(sure.mean() - right.mean())}
 
 
-def packed(said: Tested, place: Mapping[str, int], with_learners: bool) -> dict[str, Any]:
+def packed(said: Said, place: Mapping[str, int], with_learners: bool) -> dict[str, Any]:
     """Return the page's form of one row: `place` is where a node stands in the explorer, if it does."""
     page: dict[str, Any] = {
         "nodes": said.nodes,
@@ -159,7 +159,7 @@ def packed(said: Tested, place: Mapping[str, int], with_learners: bool) -> dict[
     return page
 
 
-def _learners(said: Tested, members: Numbers) -> dict[str, Any]:
+def _learners(said: Said, members: Numbers) -> dict[str, Any]:
     """Return each learner's class and probability [L, B], over all it read and from one drawn relative."""
     found: dict[str, Any] = {
         "number": len(members),
@@ -173,7 +173,7 @@ def _learners(said: Tested, members: Numbers) -> dict[str, Any]:
     return found
 
 
-def learner_bytes(said: Tested) -> int:
+def learner_bytes(said: Said) -> int:
     """Return about how many characters of the page the learners of a row take."""
     if said.members is None:
         return 0

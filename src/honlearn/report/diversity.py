@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.report.answers import Tested
+from honlearn.report.answers import Said
 from honlearn.results.metrics import FLOOR
 
 # Pairs kept for the page; more would only hide one another.
@@ -33,7 +33,7 @@ def cohen_kappa(first: NDArray[np.int64], second: NDArray[np.int64], classes: in
     return float("nan") if chance >= 1.0 - 1e-12 else (agreed - chance) / (1.0 - chance)
 
 
-def kappas(said: Tested) -> dict[str, Any] | None:
+def kappas(said: Said) -> dict[str, Any] | None:
     """Return for each pair of learners in each fold its kappa and the mean of their two log losses.
 
     None where there are fewer than two learners. `mean_kappa` and `mean_loss` are over all pairs.

@@ -21,7 +21,7 @@ from honlearn.results.runs import Row, Study
 PAIRS, POINTS = 2_000, 120
 
 
-def tested_links(study: Study, row: Row) -> dict[str, Any] | None:
+def link_answers(study: Study, row: Row) -> dict[str, Any] | None:
     """Return what a row said, for the page; None where nothing was kept."""
     kept = [study.answers(record) for record in row.of_seed(row.seeds[0])]
     found = [answers for answers in kept if answers is not None]

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.report.answers import Tested, confusion, learner_bytes, packed, reliability, tested
+from honlearn.report.answers import Said, answers_of, confusion, learner_bytes, packed, reliability
 from honlearn.report.checks import Evidence, run_checks
 from honlearn.report.diversity import curves, kappas
 from honlearn.report.explorer import explorer, next_step_changes
-from honlearn.report.link_answers import degree_average_precision, tested_links
+from honlearn.report.link_answers import degree_average_precision, link_answers
 from honlearn.report.pack import plain
 from honlearn.report.scores import SCORES, score_rows, what_was_run
 from honlearn.results.runs import Row, Study
@@ -37,7 +37,7 @@ def study_page(
     step("scores")
     rows = score_rows(study)
     network, labels = study.network(), study.labels() or {}
-    said = {row.name: tested(study, row) for row in study.rows} if study.task == "nodes" else {}
+    said = {row.name: answers_of(study, row) for row in study.rows} if study.task == "nodes" else {}
     if not labels:
         found = (one for one in said.values() if one is not None)
         labels = {node: one.classes[t] for one in found for node, t in zip(one.nodes, one.truth, strict=True)}
@@ -62,7 +62,7 @@ def study_page(
         "predictions": _predictions(said, place),
         "diversity": plain({name: one for name, one in spread.items() if one}, 5),
         "curves": plain({name: found for name, found in learnt.items() if found}, 5),
-        "links": {row.name: one for row in study.rows if (one := tested_links(study, row))}
+        "links": {row.name: one for row in study.rows if (one := link_answers(study, row))}
         if study.task == "links"
         else {},
         "missing": _missing(study, seen, said, learnt),
@@ -74,7 +74,7 @@ def _histories(study: Study, row: Row) -> list[list[Mapping[str, Any]]]:
     return [list(answers.about.get("history") or []) for answers in kept if answers is not None]
 
 
-def _predictions(said: Mapping[str, Tested | None], place: Mapping[str, int]) -> dict[str, Any]:
+def _predictions(said: Mapping[str, Said | None], place: Mapping[str, int]) -> dict[str, Any]:
     """Return the rows' predictions; votes of learners as long as the page has room for them."""
     left, found = LEARNERS, {}
     for name, one in said.items():
@@ -93,7 +93,7 @@ def _evidence(
     network: HigherOrderNetwork | None,
     labels: Mapping[str, str],
     about: Mapping[str, Any],
-    said: Mapping[str, Tested | None],
+    said: Mapping[str, Said | None],
     learnt: Mapping[str, list[dict[str, Any]]],
     spread: Mapping[str, Any],
 ) -> Evidence:
@@ -163,14 +163,14 @@ def _degrees(study: Study, network: HigherOrderNetwork | None) -> float | None:
     return degree_average_precision(network, answers.about["pairs"], answers.arrays["truth"])
 
 
-def _never(said: Tested) -> list[str]:
+def _never(said: Said) -> list[str]:
     claimed = confusion(said).sum(0)
     occurs = Counter(said.truth.tolist())
     return [name for i, name in enumerate(said.classes) if claimed[i] == 0 and occurs[i]]
 
 
 def _missing(
-    study: Study, seen: Any, said: Mapping[str, Tested | None], learnt: Mapping[str, Any]
+    study: Study, seen: Any, said: Mapping[str, Said | None], learnt: Mapping[str, Any]
 ) -> list[str]:
     """Return what the run did not keep, in words."""
     missing = []

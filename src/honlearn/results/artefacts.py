@@ -61,7 +61,7 @@ def read_answers(run: str | Path, digest: str) -> Answers | None:
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         return Answers(json.loads(arrays.pop(_ABOUT).tobytes()), arrays)
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
