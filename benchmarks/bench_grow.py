@@ -72,7 +72,7 @@ def main(arguments: list[str] | None = None) -> list[dict[str, object]]:
         for order in (2, 3):
             measure(GROW, small, order)  # compiles, when the machine code is not there yet
         add(file, "read the bytes", READ)
-        add(file, "split and number", NUMBER, once=True)
+        add(file, "split and number", NUMBER)
         add(file, "grow k=2", GROW, 2, than="split and number")
         add(file, "grow k=3", GROW, 3, than="split and number")
         add(small, "oracle k=2", ORACLE, 2, once=True)
