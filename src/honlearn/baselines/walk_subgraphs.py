@@ -122,7 +122,7 @@ class Parts:
     def n_steps(self) -> int:
         """How many subgraphs hold as many nodes as the graph, on average."""
         counted = self.coefficients
-        return max(1, round(counted.n_samples * self.sampler.n_nodes / max(counted.nodes.sum(), 1)))
+        return max(1, round(counted.n_samples * self.sampler.n_nodes / max(int(counted.nodes.sum()), 1)))
 
     def shown(self, hidden: torch.Tensor | None = None) -> Numbers:
         """Return the weights [E'] of D^-1 A, 0 for the edges where `hidden` [E] is true.
@@ -135,7 +135,7 @@ class Parts:
             gone = np.concatenate([u * self.sampler.n_nodes + v, v * self.sampler.n_nodes + u])
             weights = np.where(np.isin(self._keys, gone), 0.0, weights)
         totals = np.bincount(self.rows, weights, self.sampler.n_nodes)[self.rows]
-        return np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
+        return np.asarray(np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0))
 
     def draw(
         self, shown: Numbers, epoch: int, step: int
