@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from honlearn.errors import InputError, ParameterError
+from honlearn.errors import InputError, ParameterError, check_integer
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.pair_training import PairExamples, Unlinked
 from honlearn.sampling.pairs import Pairs
@@ -166,6 +166,11 @@ class LinkBaseline(Baseline):
         with speaking_of(self):
             network = check.network(self.network)
             self._check()
+            if not isinstance(self.directed, (bool, np.bool_)):
+                raise ParameterError(
+                    f"The 'directed' parameter of {type(self).__name__} must be True or False. "
+                    f"Got {self.directed!r} instead."
+                )
             self.seed_ = root_seed(self.random_state)
             examples, unlinked = check_links.training_pairs(network, X, y, exclude, self.directed, self.seed_)
             self.classes_ = np.array([0, 1])
@@ -202,7 +207,7 @@ def threads(count: int | None) -> Iterator[None]:
     """Run torch on `count` threads inside the block, as before after it; None changes nothing."""
     before = torch.get_num_threads()
     if count is not None:
-        torch.set_num_threads(count)
+        torch.set_num_threads(check_integer("DGEClassifier", "n_threads", count, 1))
     try:
         yield
     finally:

@@ -7,6 +7,7 @@ a dataclass that makes it; the two tasks are the mixins :class:`NeuralClassifier
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +20,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from honlearn.baselines.contract import Baseline, LinkBaseline, NodeBaseline, State
-from honlearn.baselines.graph import Graph
+from honlearn.baselines.graph import DIRECTIONS, Graph
 from honlearn.baselines.pair_head import PairBatches, PairHead, check_operator
 from honlearn.baselines.training import FitOptions, Losses, Outcome, Validate, stream, train
-from honlearn.errors import check_integer, check_real
+from honlearn.errors import check_choice, check_integer, check_real
 from honlearn.models.examples import split
 from honlearn.models.pair_training import PairExamples, Unlinked
 from honlearn.sampling.pairs import Pairs
@@ -95,6 +96,7 @@ class Neural(Baseline):
 
     def _check(self) -> None:
         name = type(self).__name__
+        check_choice(name, "direction", self.direction, DIRECTIONS)
         for field in ("n_layers", "width", "max_epochs", "patience"):
             check_integer(name, field, getattr(self, field), 1)
         check_real(name, "learning_rate", self.learning_rate, 0, open_below=True)
@@ -153,6 +155,10 @@ class Neural(Baseline):
         self.best_epoch_ = outcome.best_epoch
         return outcome.best, history
 
+    def _finish(self, state: State, history: list[dict[str, Any]], n_parameters: int = 0) -> None:
+        super()._finish(state, history, n_parameters)
+        self.n_parameters_ = sum(parameter.numel() for parameter in self.module_.parameters())
+
     def _module(self, graph: Graph) -> nn.Module:
         """Return a new module for the task: an encoder and a head."""
         raise NotImplementedError
@@ -195,7 +201,7 @@ class NeuralClassifier(NodeBaseline, Neural):
             return losses, self._validation(module, graph, nodes[held], codes[held])
 
         state, history = self._train_twice(lambda: self._module(graph), task, (nodes, codes))
-        self._finish(state, history, sum(tensor.numel() for tensor in state.values()))
+        self._finish(state, history)
 
     def _losses(
         self, module: Any, graph: Graph, nodes: NDArray[np.int32], codes: NDArray[np.int64]
@@ -288,7 +294,7 @@ class NeuralLinkPredictor(LinkBaseline, Neural):
 
         arrays = (examples.pairs, examples.labels)
         state, history = self._train_twice(lambda: self._module(graph), task, arrays)
-        self._finish(state, history, sum(tensor.numel() for tensor in state.values()))
+        self._finish(state, history)
 
     def _pair_losses(self, module: Any, graph: Graph, batches: PairBatches) -> Losses:
         """Return the losses of an epoch; a model that samples parts of the graph overrides this."""
@@ -307,10 +313,12 @@ class NeuralLinkPredictor(LinkBaseline, Neural):
         pairs, labels, hidden = batches.validation()
         part = graph.without(hidden)
         view = module.encoder.view(part)
+        # A few pairs of a user can leave one kind alone to validate on: they have a loss, but no precision.
+        is_scored = 0 < int(labels.sum()) < len(labels)
 
         def validate() -> tuple[float, float]:
             logits = module(view, pairs)
-            score = float(average_precision_score(labels.numpy(), logits.numpy()))
+            score = float(average_precision_score(labels.numpy(), logits.numpy())) if is_scored else math.nan
             return float(F.binary_cross_entropy_with_logits(logits, labels)), score
 
         return validate

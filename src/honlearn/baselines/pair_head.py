@@ -109,13 +109,14 @@ class PairBatches:
             pairs[free] = self.unlinked.draw(random, len(free), self._held_pairs(0))
         for part in np.array_split(random.permutation(len(pairs)), min(n_batches, len(pairs))):
             some, truth = pairs[part], labels[part]
-            hidden = self._hidden(np.concatenate([some[truth == 1], self._held_pairs(1)]))
+            # A tested pair is hidden both ways, linked or not; so are those that are trained on.
+            hidden = self._hidden(np.concatenate([some, self.examples.pairs[self.held]]))
             yield torch.from_numpy(some).long(), torch.from_numpy(truth).float(), hidden
 
     def validation(self) -> Step:
         """Return pairs, labels and hidden edges of the validation part."""
         pairs, labels = self.examples.pairs[self.held], self.examples.labels[self.held]
-        hidden = self._hidden(self._held_pairs(1))
+        hidden = self._hidden(pairs)
         return torch.from_numpy(pairs).long(), torch.from_numpy(labels).float(), hidden
 
     def _held_pairs(self, label: int) -> Pairs:

@@ -134,7 +134,7 @@ class SEALLinkPredictor(LinkBaseline, Neural):
 
         arrays = (examples.pairs, examples.labels)
         state, history = self._train_twice(lambda: self._module(graph), task, arrays)
-        self._finish(state, history, sum(state[name].numel() for name in state if name != "pool"))
+        self._finish(state, history)
 
     def _measured(self, examples: PairExamples) -> int:
         some = generator(self.seed_, "pool").permutation(len(examples))[:_MEASURED]

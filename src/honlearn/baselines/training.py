@@ -109,7 +109,8 @@ def _judge(module: nn.Module, validate: Validate, at: Outcome) -> dict[str, floa
     loss, score = validate()
     # The first epoch always counts, so that a loss that is not a number cannot leave us with nothing.
     if loss < at.best_loss or at.epoch == 1:
-        at.best_loss, at.best_epoch, at.best = loss, at.epoch, _copy(module)
+        at.best_loss = loss if math.isfinite(loss) else math.inf
+        at.best_epoch, at.best = at.epoch, _copy(module)
     return {"validation_loss": loss, "validation_score": score}
 
 

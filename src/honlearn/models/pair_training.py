@@ -159,5 +159,8 @@ class PairTrainer(Trainer):
         logits = torch.cat(parts, 1)
         linked = (logits[:, :, 1] - logits[:, :, 0]).cpu().numpy()
         truth = self.problem.examples.labels[self._held]
+        # A few pairs of a user can leave one kind alone to validate on: they have a loss, but no precision.
+        if not 0 < truth[0].sum() < truth.shape[1]:
+            return self._losses(logits, self._held).tolist(), [0.0] * len(truth)
         score = [float(average_precision_score(t, s)) for t, s in zip(truth, linked, strict=True)]
         return self._losses(logits, self._held).tolist(), score

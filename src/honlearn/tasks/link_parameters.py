@@ -139,6 +139,10 @@ def training_pairs(
 
     Without `pairs`: every linked pair, and as many that are not. Pairs in `exclude` are neither.
     """
+    if pairs is None and y is not None:
+        raise InputError(f"{_OWNER}.fit: labels without pairs; pass fit(pairs, y), or fit() for own pairs")
+    if pairs is not None and exclude is not None:
+        raise InputError(f"{_OWNER}.fit: 'exclude' is for fit() alone; leave those pairs out of X instead")
     if pairs is not None:
         return labelled_pairs(network, pairs, y, directed), None
     linked = linked_keys(network, directed)
