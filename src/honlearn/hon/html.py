@@ -5,19 +5,23 @@ In: a network. Out: a fragment of HTML with every name escaped.
 
 from __future__ import annotations
 
-from html import escape
-
 import numpy as np
 
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.paths.html import card, table
 
 
 def network_html(network: HigherOrderNetwork, top: int = 5) -> str:
     """Return the HTML of a network with its `top` strongest dependencies."""
-    parts = [f"<p>{escape(repr(network))}{_grown(network)}</p>", _orders(network)]
+    order = f"{network.n_nodes:,} nodes up to order {network.max_order}"
+    facts = {
+        "size": f"{network.n_entities:,} entities, {order}, {network.n_edges:,} edges",
+        "grown with": _grown(network),
+    }
+    tables = [_orders(network)]
     if network.n_conditional and top:
-        parts.append(_strongest(network, top))
-    return f"<div>{''.join(parts)}</div>"
+        tables.append(_strongest(network, top))
+    return card("Higher-order network" if network.n_conditional else "First-order network", facts, *tables)
 
 
 def _grown(network: HigherOrderNetwork) -> str:
@@ -25,14 +29,19 @@ def _grown(network: HigherOrderNetwork) -> str:
     if grown is None:
         return ""
     tau = "None" if grown.tau is None else f"{grown.tau:g}"
-    return f", grown with order={grown.order}, tau={tau}, min_support={grown.min_support}"
+    return f"order={grown.order}, tau={tau}, min_support={grown.min_support}"
 
 
 def _orders(network: HigherOrderNetwork) -> str:
     nodes = np.bincount(network.order, minlength=2)[1:]
     edges = np.bincount(network.order[network.sources], minlength=len(nodes) + 1)[1:]
-    rows = [[str(i + 1), f"{n:,}", f"{e:,}"] for i, (n, e) in enumerate(zip(nodes, edges, strict=True))]
-    return _table(["order", "nodes", "out-edges"], rows)
+    drawn = np.bincount(network.order, network.relative_probabilities(), len(nodes) + 1)[1:]
+    chance = drawn / max(network.n_entities, 1)
+    rows = [
+        [str(i + 1), f"{n:,}", f"{e:,}", float(c)]
+        for i, (n, e, c) in enumerate(zip(nodes, edges, chance, strict=True))
+    ]
+    return table(["order", "nodes", "out-edges", "drawn as a relative (Eq. 3)"], rows, [0, 1, 2])
 
 
 def _strongest(network: HigherOrderNetwork, top: int) -> str:
@@ -46,10 +55,5 @@ def _strongest(network: HigherOrderNetwork, top: int) -> str:
         ]
         for row in frame.to_dict("records")
     ]
-    return _table(["context", "weight", "divergence (bits)", "next step: without → with the context"], rows)
-
-
-def _table(header: list[str], rows: list[list[str]]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in header)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"
+    header = ["strongest context", "weight", "divergence (bits)", "next step: without → with the context"]
+    return table(header, rows, [1, 2])

@@ -98,14 +98,9 @@ class Paths:
         )
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from honlearn.paths.html import paths_html
 
-        body = "".join(
-            f"<tr><td>{1 if self.counts is None else int(self.counts[i]):,}</td>"
-            f"<td>{escape(' → '.join(self[i][:12]))}{' → …' if len(self[i]) > 12 else ''}</td></tr>"
-            for i in range(min(5, len(self)))
-        )
-        return f"<p>{escape(repr(self))}</p><table><tr><th>count</th><th>path</th></tr>{body}</table>"
+        return paths_html(self)
 
 
 def check_counts(counts: NDArray[np.int64], rows: int) -> None:

@@ -130,6 +130,15 @@ class EnsembleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the share of pairs of members that predict different classes, for each example, [B]."""
         return disagreement(self.member_proba(X))
 
+    def _repr_html_(self) -> str:
+        from honlearn.tasks.html import estimator_html
+
+        return estimator_html(self)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        # scikit-learn's own shows a diagram of parameters, and notebooks ask for this one first.
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the fitted model to `folder`; :func:`honlearn.load_model` reads it back."""
         from honlearn.tasks.saving import save_classifier
