@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import Field, dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -62,6 +62,21 @@ class Baseline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # Parameters that hold data: what was learnt from them is saved, and fingerprints take them as arrays.
     data_parameters: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Let the nearest class that says a default decide it, as for any attribute.
+
+        A dataclass with two bases takes defaults from the first, even those that it merely inherits: a
+        model's own would yield to the task's.
+        """
+        super().__init_subclass__(**keywords)
+        known: dict[str, Field[Any]] = {}
+        for base in reversed(cls.__mro__[1:]):
+            known |= getattr(base, "__dataclass_fields__", {})
+        for name, field in known.items():
+            if name not in cls.__annotations__ and getattr(cls, name, field.default) != field.default:
+                cls.__annotations__[name] = field.type
+                setattr(cls, name, getattr(cls, name))
 
     # --- what a model says of itself -----------------------------------------------------------------
 
