@@ -12,7 +12,7 @@ from honlearn.experiments.comparison import COLUMN, INPUT
 from honlearn.experiments.measure import SCORE, Measured
 from honlearn.experiments.published import REPETITIONS, find, model_label
 from honlearn.experiments.run_folders import ResultRow, Results
-from honlearn.experiments.significance import LEVEL, Paired, gap, paired
+from honlearn.experiments.significance import LEAST_PAIRS, LEVEL, Paired, gap, paired
 from honlearn.experiments.tables import p_text, signed
 
 # The best-known table of each task in which a published value is looked up, the fuller one first.
@@ -60,7 +60,9 @@ def _memory(results: Results, score: str) -> str:
 
 
 def _figures(test: Paired, task: str) -> str:
-    return f"{signed(test.difference)} {COLUMN[task]}, p = {p_text(test.p_value)}, {test.pairs} pairs"
+    p = p_text(test.p_value)
+    shown = f"p {p}" if p.startswith("<") else f"p = {p}"
+    return f"{signed(test.difference)} {COLUMN[task]}, {shown}, {test.pairs} pairs"
 
 
 def _against_others(results: Results, reference: ResultRow, score: str) -> str:
@@ -133,8 +135,8 @@ def overall(everything: Sequence[Results]) -> list[str]:
             said.append(f"{words}, DGE-bag on G2 against the same on G1: {'; '.join(parts)}.")
     if said:
         said.append(
-            f"Better and worse mean p < {LEVEL:g} by the corrected resampled t-test over folds and seeds; "
-            "everything else is a tie."
+            f"Better and worse mean p < {LEVEL:g} by the corrected resampled t-test over at least "
+            f"{LEAST_PAIRS} folds and seeds; everything else is a tie."
         )
     return said
 

@@ -66,7 +66,8 @@ def _conclusions(everything: Sequence[Results]) -> str:
 
 
 def _data_section(data: str, everything: Sequence[Results]) -> str:
-    lines = [f"## {DATA.get(data, data)}", "", DESCRIPTIONS.get(data, ""), ""]
+    lines = [f"## {DATA.get(data, data)}", ""]
+    lines += [DESCRIPTIONS[data], ""] if data in DESCRIPTIONS else []
     for results in everything:
         heading = {"nodes": "Node classification", "links": "Link prediction"}[results.task]
         lines += [f"### {DATA.get(data, data)}: {heading.lower()}", "", _table(results).markdown(), ""]

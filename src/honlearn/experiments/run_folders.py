@@ -12,7 +12,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +172,7 @@ def _is_usual(record: Record) -> bool:
     return all(asked["parameters"].get(key) == value for key, value in defaults.items() if key != "directed")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _defaults(model: str, task: str) -> dict[str, Any]:
     try:
         return Contender(find_model(model, task)).configuration()

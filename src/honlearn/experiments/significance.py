@@ -17,6 +17,8 @@ import numpy as np
 from honlearn.results.metrics import corrected_t_test
 
 LEVEL = 0.05
+# Fewer differences than this may be equal by accident, and then the t-test is sure of anything.
+LEAST_PAIRS = 5
 LOWER_IS_BETTER = ("log_loss",)
 
 Record = Mapping[str, Any]
@@ -37,7 +39,8 @@ class Paired:
 
     def verdict(self, score: str = "micro_f1", level: float = LEVEL) -> str:
         """Return ``"better"``, ``"worse"`` or ``"tie"``, of the first against the second."""
-        if self.p_value is None or self.p_value >= level or self.difference == 0:
+        unsure = self.pairs < LEAST_PAIRS or self.p_value is None or self.p_value >= level
+        if unsure or self.difference == 0:
             return "tie"
         higher = self.difference > 0
         return "better" if higher != (score in LOWER_IS_BETTER) else "worse"

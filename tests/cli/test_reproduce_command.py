@@ -1,0 +1,194 @@
+"""``honlearn reproduce``: tables and figures on a small network, protocols, dry runs, errors; the page."""
+
+from __future__ import annotations
+
+import csv
+import json
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import Files, Outcome, Run
+
+from honlearn.cli import main
+from honlearn.experiments.results_page import make_page
+from honlearn.experiments.run_folders import gather, read_runs, without_folders
+from honlearn.results.records import Records
+
+QUICK = ("--set", "n_learners=3", "max_epochs=2", "widths=6,6", "n_threads=1", "gcn:width=6")
+OWN = QUICK[:-1]
+BOTH = ("--model", "dge-bag", "--model", "gcn")
+
+
+@pytest.fixture
+def small(files: Files) -> str:
+    return f"{files.net}+{files.labels}"
+
+
+def facts(folder: Path, name: str) -> list[dict[str, str]]:
+    with open(folder / f"{name}.csv", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def run(honlearn: Run, small: str, folder: Path, name: str, *words: object) -> Outcome:
+    return honlearn("reproduce", name, "-o", folder, "--data", small, "--folds", 2, *words)
+
+
+@pytest.fixture(scope="module")
+def runs(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table that was reproduced, and a run of evaluate."""
+    folder = tmp_path_factory.mktemp("runs")
+    small = f"{files.net}+{files.labels}"
+    fixed = ["--data", small, "--folds", "2", "--protocol", "fixed"]
+    evaluated = ["evaluate", *files, "-o", str(folder / "other"), "--folds", "2", "--seeds", "2"]
+    for words in (
+        ["reproduce", "table-6", "-o", str(folder), *fixed, *BOTH, *QUICK],
+        ["reproduce", "ensemble-size", "-o", str(folder), *fixed, "--model", "dge-bag", *OWN],
+        [*evaluated, "--model", "dge-pool", *OWN],
+    ):
+        with pytest.raises(SystemExit, match="0"):
+            main(words)
+    return folder
+
+
+def test_a_table_before_it_is_run(honlearn: Run, small: str, tmp_path: Path) -> None:
+    dry = run(honlearn, small, tmp_path, "table-6", "--protocol", "fixed", *BOTH, *QUICK, "--dry-run")
+    assert dry.code == 0, dry.err
+    assert "8 jobs, 0 done before" in dry.out
+    assert not (tmp_path / "net").exists()
+
+
+def test_a_table_and_again(honlearn: Run, small: str, files: Files, runs: Path) -> None:
+    words = ("--protocol", "fixed", *BOTH, *QUICK)
+    again = run(honlearn, small, runs, "table-6", *words)
+    assert again.code == 0, again.err
+    assert ": micro F1" not in again.err
+    assert "| GCN     | G1" in again.out
+    assert "default settings, no search; set by hand: n_learners=3" in again.out
+    assert len(Records(runs / "net")) == 8
+    ours = {(f["model"], f["input"]): f["ours"] for f in facts(runs, "table-6") if f["data"] == "net"}
+    assert set(ours) == {("gcn", "g1"), ("gcn", "gk"), ("dge-bag", "g1"), ("dge-bag", "gk")}
+    assert all(0 <= float(value) <= 1 for value in ours.values())
+    assert (runs / "table-6.tex").read_text("utf-8").startswith("% needs")
+    about = json.loads((runs / "net" / "run.json").read_text())
+    assert (about["data"], about["published"], len(about["commands"])) == ("net", None, 2)
+    # The same records as those of evaluate: the setting and the folds are the same.
+    words = ("--input", "both", "--folds", 2, "--model", "dge-bag", *OWN)
+    known = honlearn("evaluate", *files, "-o", runs / "net", *words)
+    assert known.code == 0, known.err
+    assert ": micro F1" not in known.err
+
+
+def test_searches_and_sizes(honlearn: Run, small: str, tmp_path: Path) -> None:
+    space = tmp_path / "space.json"
+    space.write_text('{"gcn": {"width": [4, 8]}}')
+    words = ("--model", "gcn", "--space", space, "--trials", 2, "--set", "max_epochs=2")
+    outcome = run(honlearn, small, tmp_path, "table-2", *words)
+    assert outcome.code == 0, outcome.err
+    assert (
+        "settings searched on a validation part inside each training part (2 settings a search)"
+        in outcome.out
+    )
+    assert [record["search"]["trials"] for record in Records(tmp_path / "net")] == [2, 2]
+    flattered = run(honlearn, small, tmp_path, "table-2", *words, "--protocol", "paper")
+    assert "chosen on the test folds as in the paper (up to 2 tried)" in flattered.out
+    sizes = run(honlearn, small, tmp_path, "table-1", "--json")
+    found = {f["column"]: f["ours"] for f in json.loads(sizes.out)["facts"] if f["data"] == "net"}
+    assert found["classes"] == 2
+    assert found["|S|"] is None
+
+
+def test_figures_of_one_run(honlearn: Run, small: str, tmp_path: Path) -> None:
+    words = ("--protocol", "fixed", *QUICK)
+    for name, models, count in (
+        ("depth", BOTH, 6),
+        ("characteristics", BOTH, 18),
+        ("training-time", BOTH, 4),
+    ):
+        outcome = run(honlearn, small, tmp_path, name, *words, *models)
+        assert outcome.code == 0, (name, outcome.err)
+        assert len(facts(tmp_path, name)) == count, name
+        assert (tmp_path / f"{name}.svg").stat().st_size > 1000
+        assert (tmp_path / f"{name}.png").exists()
+    assert {row["characteristic"] for row in facts(tmp_path, "characteristics-regression")} == {
+        "out_degree",
+        "in_degree",
+        "family_size",
+        "homophily",
+    }
+    lines = facts(tmp_path, "training-time")
+    assert all(float(row["fit_cpu_seconds"]) > 0 and float(row["training_loss"]) > 0 for row in lines)
+
+
+def test_diversity_and_size(honlearn: Run, small: str, runs: Path) -> None:
+    outcome = run(honlearn, small, runs, "diversity", "--protocol", "fixed", "--model", "dge-bag", *OWN)
+    assert outcome.code == 0, outcome.err
+    assert ": micro F1" not in outcome.err
+    assert len(facts(runs, "diversity")) == 2 * 3
+    assert [row["learners"] for row in facts(runs, "ensemble-size")] == ["1", "2", "3"]
+
+
+def test_tau_needs_paths(honlearn: Run, small: str, tmp_path: Path) -> None:
+    outcome = run(honlearn, small, tmp_path, "tau", "--protocol", "fixed", *QUICK[:2])
+    assert outcome.code == 2
+    assert "its network can be grown anew only from paths" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["table-9"], "no table or figure is called 'table-9'; did you mean 'table-"),
+        (["table-2", "--data", "ship"], "the paper's Ship cannot be had by its name"),
+        (["table-2", "--model", "gcnn"], "did you mean 'gcn'?"),
+        (["table-2", "--protocol", "honest"], "'protocol' parameter of reproduce must be one of"),
+        (["table-2", "--set", "n_lerners=3"], "did you mean 'n_learners'?"),
+        (["table-2", "--model", "gcn", "--set", "dge-bag:n_learners=3"], "'dge-bag' does not take part"),
+        (["table-2", "--space", "none.json"], "none.json: no such file"),
+    ],
+)
+def test_errors_are_one_line(honlearn: Run, tmp_path: Path, words: list[str], message: str) -> None:
+    outcome = honlearn("reproduce", *words, "-o", tmp_path)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+
+
+# --- the page of results ------------------------------------------------------------------------------
+
+
+def test_the_page_of_results(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = Path(__file__).parents[2] / "scripts" / "make_results.py"
+    page = tmp_path / "docs" / "results.md"
+    monkeypatch.setattr(sys, "argv", ["make_results.py", str(runs), "-o", str(page)])
+    runpy.run_path(str(script), run_name="__main__")
+    text = page.read_text("utf-8")
+    assert "## net\n" in text
+    assert "## other\n" in text
+    assert "honlearn evaluate net.hon labels.csv -o other" in text
+    assert f"honlearn reproduce table-6 -o {runs.name}" in text
+    assert str(runs.parent) not in text
+    assert "CPU hours in all." in text
+    assert "DGE-bag on G2 against the same on G1: a tie on net" in text
+    assert "![ensemble-size](results/ensemble-size.svg)" in text
+    assert (tmp_path / "docs" / "results" / "ensemble-size.csv").exists()
+    assert "## Not measured" in text
+    results = gather(read_runs([str(runs)]))
+    assert [(r.data, r.task, len(r.rows)) for r in results] == [("net", "nodes", 4), ("other", "nodes", 1)]
+    assert {len(row.records) for row in results[1].rows} == {4}
+    named = make_page([f"wiki={runs}/other"], tmp_path / "wiki.md")
+    assert "### Wiki: node classification" in named[0].read_text("utf-8")
+    assert "0.671 ± 0.01" in named[0].read_text("utf-8")
+
+
+def test_pages_need_runs(tmp_path: Path) -> None:
+    from honlearn.errors import MissingFileError
+
+    with pytest.raises(MissingFileError, match="no such folder; name the folder of a run"):
+        read_runs([str(tmp_path / "none")])
+    with pytest.raises(MissingFileError, match="no records in these folders"):
+        read_runs([str(tmp_path)])
+    assert (
+        without_folders("honlearn evaluate /a/b/net.hon+/c/labels.csv")
+        == "honlearn evaluate net.hon+labels.csv"
+    )

@@ -1,0 +1,180 @@
+"""Measuring rows: nested searches that never see a test part, protocols, budgets of parameters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from nosy_models import NosyClassifier, NosyLinkPredictor
+
+import honlearn as hl
+from honlearn.errors import ParameterError
+from honlearn.experiments import registry
+from honlearn.experiments.budgets import count_parameters, settings_for, widest
+from honlearn.experiments.folds import Folds
+from honlearn.experiments.measure import Bench, Plan, Row
+from honlearn.experiments.registry import Entry, find_model
+from honlearn.experiments.search import Budget
+from honlearn.experiments.shapes import shape_of, with_shape
+from honlearn.experiments.sources import Source
+from honlearn.results.artefacts import answers_path
+
+
+@pytest.fixture(scope="module")
+def source() -> Source:
+    made = hl.datasets.synthetic(2, n_nodes=40, n_hubs=4, n_destinations=8)
+    nodes, labels = made.labelled()
+    return Source("small", hl.grow(made.paths), tuple(nodes), tuple(labels), None, made.paths, "synthetic")
+
+
+@pytest.fixture
+def nosy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register the nosy models for the time of a test."""
+    monkeypatch.setattr(registry, "_ENTRIES", dict(registry._ENTRIES))
+    registry.register(Entry("nosy", ("nodes",), "remembers", "nosy_models:NosyClassifier"))
+    registry.register(Entry("nosy", ("links",), "remembers", "nosy_models:NosyLinkPredictor"))
+    NosyClassifier.shown.clear()
+    NosyLinkPredictor.shown.clear()
+
+
+def nested(**more: object) -> Plan:
+    only = {"strength": [0.1, 0.9]}
+    plan = Plan(folds=Folds("stratified", 4), budget=Budget(None, 3), spaces={"nosy": only})
+    return replace(plan, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("nosy")
+def test_a_nested_search_never_sees_the_test_nodes(source: Source, tmp_path: Path) -> None:
+    row = Row("nosy", "g1")
+    found = Bench(source, tmp_path, nested()).measure([row])[row]
+    assert len(found.records) == 4
+    fits = NosyClassifier.shown
+    # Three trials and a last fit for each fold.
+    assert len(fits) == 4 * 4
+    folds = Folds("stratified", 4).tests(source.nodes, source.labels, 0)
+    for number, fold in enumerate(folds):
+        tested = {source.nodes[i] for i in fold}
+        trials, last = fits[4 * number : 4 * number + 3], fits[4 * number + 3]
+        assert not any(tested & set(shown) for shown in [*trials, last])
+        assert set(last) | tested == set(source.nodes)
+        # All trials are fitted on the same four fifths of the training part.
+        assert len({tuple(shown) for shown in trials}) == 1
+        assert len(trials[0]) == pytest.approx(0.8 * len(last), abs=2)
+    search = found.records[0]["search"]
+    assert search["trials"] == 3
+    assert search["parameters"]["strength"] in (0.1, 0.5, 0.9)
+    assert found.records[0]["configuration"]["search"]["space"]["dimensions"] == {"strength": [0.1, 0.9]}
+    again = Bench(source, tmp_path, nested()).measure([row])[row]
+    assert [r["digest"] for r in again.records] == [r["digest"] for r in found.records]
+    assert len(NosyClassifier.shown) == 16
+
+
+@pytest.mark.usefixtures("nosy")
+def test_a_nested_search_never_sees_the_test_links(source: Source, tmp_path: Path) -> None:
+    row, how = Row("nosy", "gk"), nested(repetitions=1, spaces={"nosy": {"power": [0.5, 2.0]}})
+    bench = Bench(source, tmp_path, how, "links")
+    [record] = bench.measure([row])[row].records
+    assert record["search"]["trials"] == 3
+    *trials, (_, tested) = NosyLinkPredictor.shown
+    assert len(trials) == 3
+    for network, excluded in trials:
+        first = network.first_order()
+        links = {
+            (first.vocabulary[u], first.vocabulary[v])
+            for u, v in zip(first.sources, first.indices, strict=True)
+        }
+        hidden = {tuple(pair) for pair in tested}
+        assert hidden < {tuple(pair) for pair in excluded}
+        assert not links & {(v, u) for u, v in hidden}
+        assert not links & {tuple(pair) for pair in excluded}
+
+
+@pytest.mark.usefixtures("nosy")
+def test_the_paper_protocol_takes_the_best_on_the_tests(source: Source, tmp_path: Path) -> None:
+    row = Row("nosy", "g1")
+    found = Bench(source, tmp_path, nested(protocol="paper")).measure([row])[row]
+    assert found.tried == 3
+    assert len(found.records) == 4
+    # Three settings of a model that always names one class: nothing to choose, so nothing is flattered.
+    assert found.optimism == pytest.approx(0)
+    assert len(NosyClassifier.shown) == 12
+    fixed = Bench(source, tmp_path, nested(protocol="fixed")).measure([row])[row]
+    assert len(NosyClassifier.shown) == 12
+    assert {r["digest"] for r in fixed.records} & {r["digest"] for r in found.records}
+
+
+@pytest.mark.usefixtures("nosy")
+def test_rows_that_cannot_be_had_have_a_reason(source: Source, tmp_path: Path) -> None:
+    first = replace(source, network=source.network.first_order())
+    rows = [Row("nosy", "gk"), Row("nobody", "g1"), Row("nosy", "g1")]
+    found = Bench(first, tmp_path, nested(protocol="fixed")).measure(rows)
+    assert [measured.reason for measured in found.values()] == [
+        "the network is of first order",
+        "no model nobody for nodes",
+        "",
+    ]
+    with pytest.raises(ParameterError, match=r"'protocol' parameter of reproduce must be one of 'nested'"):
+        nested(protocol="honest")
+
+
+@pytest.mark.usefixtures("nosy")
+def test_answers_that_are_missing_are_made_and_first_folds(source: Source, tmp_path: Path) -> None:
+    row, bench = Row("nosy", "g1"), Bench(source, tmp_path, nested(protocol="fixed", first_folds=1))
+    [record] = bench.measure([row])[row].records
+    path = answers_path(tmp_path, record["digest"])
+    path.unlink()
+    bench.measure([row])
+    assert not path.exists()
+    bench.measure([row], need_answers=True)
+    assert path.exists()
+    plan = bench.planned([row, Row("nobody", "g1")])
+    assert [(p.data, p.model, p.jobs, p.done) for p in plan] == [("small", "nosy", 1, 1)]
+
+
+# --- widths for a budget -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        lambda w: 2 * w * w + 30 * w + 7,
+        lambda w: 1000 * w + 3,
+        lambda w: 16 * (416 * w + 3 * (w // 3) * w) + 10,
+        lambda w: 8 * (max(w, 8) // 8) * 50,
+    ],
+)
+@pytest.mark.parametrize("budget", [30_000, 123_456, 1_000_000])
+def test_the_widest_is_within_the_budget_and_the_next_is_not(count: object, budget: int) -> None:
+    assert callable(count)
+    width = widest(count, budget)
+    assert count(width) <= budget
+    assert count(width + 1) > budget or count(width + 8) > budget
+
+
+@pytest.mark.parametrize(("name", "layers"), [("dge-bag", 2), ("dge-bag*", 2), ("gcnii", 4), ("gatv2", 2)])
+def test_models_for_a_budget(source: Source, name: str, layers: int) -> None:
+    entry = find_model(name)
+    input = "gk" if name.startswith("dge") else "g1"
+    found = settings_for(entry, source, input, layers, 20_000)
+    assert shape_of(entry.parameters(found.settings)) == (layers, found.width)
+    assert found.parameters == count_parameters(entry, source, input, found.settings)
+    assert 0.6 * 20_000 < found.parameters <= 20_000
+
+
+def test_a_bag_has_fewer_learners_where_the_budget_is_small(source: Source) -> None:
+    bag = find_model("dge-bag")
+    assert settings_for(bag, source, "gk", 2, 1_000).learners == 4
+    with pytest.raises(ParameterError, match=r"needs at least [\d,]+ parameters on small; the budget is 50"):
+        settings_for(bag, source, "gk", 2, 50)
+
+
+def test_shapes_in_the_words_of_each_model() -> None:
+    bag, gcn = find_model("dge-bag"), find_model("gcn")
+    assert with_shape(bag, {"fan_outs": (64, 1)}, layers=3) == {"widths": (128,) * 3, "fan_outs": (64, 1, 1)}
+    assert with_shape(bag, {"widths": (8, 8)}, width=4) == {"widths": (4, 4)}
+    assert with_shape(gcn, {}, layers=3, width=16) == {"n_layers": 3, "width": 16}
+    with pytest.raises(ParameterError, match="model 'honem' has no layers"):
+        with_shape(find_model("honem"), {}, layers=2)
+    assert np.isfinite(widest(lambda w: w * w, 10_000))
