@@ -42,7 +42,9 @@ class PathGCNEncoder(Encoder):
         self.width, self.dropout, self.direction = width, dropout, direction
         self.n_walks, self.walk_length = n_walks, walk_length
         self.identity = Identity(graph.n_entities, width, dropout)
-        self.steps = nn.Parameter(torch.full((n_layers, walk_length + 1, width), 1.0 / (walk_length + 1)))
+        # A node's own f is there already, so step 0 starts with no weight and the others with equal ones.
+        self.steps = nn.Parameter(torch.full((n_layers, walk_length + 1, width), 1.0 / walk_length))
+        nn.init.zeros_(self.steps[:, 0])
         self.layers = nn.ModuleList(nn.Linear(width, width) for _ in range(n_layers))
 
     def view(self, graph: Graph) -> View:

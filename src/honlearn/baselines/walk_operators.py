@@ -106,7 +106,7 @@ class Walker:
             )
         return out
 
-    def _tensor(self, pointers: Any, columns: Any, values: NDArray[np.float32]) -> torch.Tensor:
+    def _tensor(self, pointers: Any, columns: Any, values: Any) -> torch.Tensor:
         with warnings.catch_warnings():
             # torch calls its CSR support beta. Columns are not sorted, which products do not need.
             warnings.simplefilter("ignore", UserWarning)

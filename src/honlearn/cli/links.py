@@ -77,14 +77,15 @@ def predicted_links(fitted: Any, pairs: Path | None, node: str | None, top: int)
         return table  # type: ignore[no-any-return]
     assert pairs is not None
     named, _ = read_pairs(pairs, fitted.network)
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "source": [source for source, _ in named],
             "target": [target for _, target in named],
             "probability": fitted.predict_proba(named)[:, 1],
-            "disagreement": fitted.disagreement(named),
         }
     )
+    has_members = hasattr(fitted, "disagreement")
+    return table.assign(disagreement=fitted.disagreement(named)) if has_members else table
 
 
 def read_pairs(

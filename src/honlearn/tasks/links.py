@@ -231,8 +231,8 @@ class DGELinkPredictor(EnsembleEstimator):
     def recommend(self, node: object, top: int = 10) -> pandas.DataFrame:
         """Return the entities that `node` is most likely linked to and has no edge to yet, best first.
 
-        A table with neighbor, probability and disagreement. Candidates are scored in blocks, each relative
-        represented once.
+        A table with neighbor, probability and, of members, disagreement. Candidates are scored in blocks,
+        each relative represented once.
         """
         import pandas as pd
 
@@ -250,15 +250,10 @@ class DGELinkPredictor(EnsembleEstimator):
         with inference.run.threads():
             probability = inference.proba(pairs)[:, 1]
             best = np.argsort(-probability, kind="stable")[:top]
-            members = inference.member_proba(pairs[best])
-        others = np.flatnonzero(new)[best]
-        return pd.DataFrame(
-            {
-                "neighbor": [network.vocabulary[int(code)] for code in others],
-                "probability": probability[best],
-                "disagreement": disagreement(members),
-            }
-        )
+            members = inference.member_proba(pairs[best]) if self._has_members else None
+        others = [network.vocabulary[int(code)] for code in np.flatnonzero(new)[best]]
+        table = pd.DataFrame({"neighbor": others, "probability": probability[best]})
+        return table if members is None else table.assign(disagreement=disagreement(members))
 
     def _inference(self, X: Any, what: str) -> tuple[Pairs, PairInference]:
         check_is_fitted(self, "ensemble_")
