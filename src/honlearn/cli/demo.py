@@ -5,6 +5,7 @@ It types the commands that a user would type and runs them, so what it shows can
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Sequence
@@ -37,7 +38,9 @@ def demo(
     _say(3, "Which region? First-order (g1) against higher-order (gk)")
     named = [word for name in MODELS for word in ("--model", name)]
     small = [f"dge-bag:{setting}" for setting in SMALL]
-    _run("evaluate", network, labels, "-o", run, *named, "--input", "both", "--set", *small, "--seed", seed)
+    jobs = min(2, os.cpu_count() or 1)
+    words = (*named, "--input", "both", "--jobs", jobs, "--set", *small, "--seed", seed)
+    _run("evaluate", network, labels, "-o", run, *words)
     _say(4, "Every airport: its region, and how sure the ensemble is")
     _run("train", network, labels, "-o", model, "--force", "--set", *SMALL, "--seed", seed)
     _run("predict", model, "-o", output / "predictions.csv")
