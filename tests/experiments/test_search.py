@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -154,6 +156,21 @@ def test_budgets_and_failures(tmp_path: Path) -> None:
         ParameterError, match="'trials' parameter of search must be a whole number, at least 1"
     ):
         Budget(1.0, 0)
+
+
+def test_a_trial_may_not_take_more_than_is_left(tmp_path: Path) -> None:
+    def endless(point: Mapping[str, Any] | None) -> float:
+        while point is not None:
+            time.sleep(0.01)
+        return 0.5
+
+    begun = time.monotonic()
+    found = search(endless, SPACE, Budget(0.02), 0, tmp_path)
+    assert time.monotonic() - begun < 20
+    assert found.point is None
+    assert len(found.trials) == 2
+    assert found.trials[1].error == "it took longer than what was left of the budget"
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_the_paper_protocol_and_its_optimism() -> None:

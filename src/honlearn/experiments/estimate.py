@@ -19,6 +19,8 @@ from honlearn.experiments.runner import Job
 _SECONDS_A_MILLION = 0.003
 _SECONDS_AT_LEAST = 1.0
 _EPOCHS = 40
+# There are many more pairs than nodes, and each has two ends.
+_LINKS = 5
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,8 @@ def seconds_of(
     for kind in (True, False):
         if alike[kind]:
             return statistics.fmean(alike[kind]), f"(from {len(alike[kind])})"
-    return _guess(asked["parameters"], edges), "(a guess)"
+    times = _LINKS if asked["task"] == "links" else 1
+    return times * _guess(asked["parameters"], edges), "(a guess)"
 
 
 def _guess(parameters: Mapping[str, Any], edges: int) -> float:

@@ -231,7 +231,9 @@ class Bench:
         for row in rows:
             if self.reason(row):
                 continue
-            searched = self.how.protocol != "fixed"
+            given = self.contender(row)
+            space = self.how.space(given.entry, given.settings)
+            searched = self.how.protocol != "fixed" and space.size
             extra = 60 * (self.how.budget.minutes or 0.0) if searched else 0.0
             jobs = (
                 self._searched(row) if self.how.protocol == "nested" else self.jobs(row, self.contender(row))

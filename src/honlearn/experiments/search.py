@@ -9,8 +9,11 @@ trials before it alone, so that a search that was killed goes on as if it had no
 from __future__ import annotations
 
 import json
+import signal
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +49,10 @@ class Budget:
         """Return whether another trial may not begin."""
         late = self.minutes is not None and seconds >= 60 * self.minutes
         return late or (self.trials is not None and trials >= self.trials)
+
+    def left(self, seconds: float) -> float | None:
+        """Return the seconds that are left after so many, None without a limit."""
+        return None if self.minutes is None else max(60 * self.minutes - seconds, 0.0)
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,12 @@ def search(
             break
         point = None if not trials else suggest.next(trials)
         known = next((trial for trial in fits if trials and _key(trial.point) == _key(point)), None)
-        trial = _try(evaluate, point) if known is None else Trial(point, known.score, 0.0, repeats=True)
+        if known is not None:
+            trial = Trial(point, known.score, 0.0, repeats=True)
+        else:
+            # The default has the time that it takes; whatever comes after it has what is left.
+            limit = budget.left(sum(trial.seconds for trial in fits)) if trials else None
+            trial = _try(evaluate, point, limit)
         trials.append(trial)
         kept.append(_written(trial, len(trials) - 1))
         repeats = repeats + 1 if trial.repeats else 0
@@ -116,13 +128,45 @@ def search(
     return Found(best.point, best.score, tuple(trials))
 
 
-def _try(evaluate: Callable[[Mapping[str, Any] | None], float], point: Mapping[str, Any] | None) -> Trial:
+def _try(
+    evaluate: Callable[[Mapping[str, Any] | None], float],
+    point: Mapping[str, Any] | None,
+    limit: float | None,
+) -> Trial:
     begun = time.perf_counter()
     try:
-        score, error = float(evaluate(point)), ""
+        with at_most(limit):
+            score, error = float(evaluate(point)), ""
     except HonlearnError as failure:
         score, error = None, str(failure).splitlines()[0]
     return Trial(point, score, round(time.perf_counter() - begun, 4), error=error)
+
+
+class OutOfTimeError(HonlearnError):
+    """A trial took longer than what was left of the budget."""
+
+
+@contextmanager
+def at_most(seconds: float | None) -> Iterator[None]:
+    """Raise an :class:`OutOfTimeError` in the block after so many seconds; None is no limit.
+
+    It needs the system's alarm, which only the main thread of a process can set; elsewhere nothing is cut.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if seconds is None or not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(number: int, frame: Any) -> None:
+        raise OutOfTimeError("it took longer than what was left of the budget")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class _Suggestions:
