@@ -65,7 +65,7 @@ def study_page(
         "links": {row.name: one for row in study.rows if (one := link_answers(study, row))}
         if study.task == "links"
         else {},
-        "missing": _missing(study, seen, said, learnt),
+        "missing": _missing(study, seen, said),
     }
 
 
@@ -169,9 +169,7 @@ def _never(said: Said) -> list[str]:
     return [name for i, name in enumerate(said.classes) if claimed[i] == 0 and occurs[i]]
 
 
-def _missing(
-    study: Study, seen: Any, said: Mapping[str, Said | None], learnt: Mapping[str, Any]
-) -> list[str]:
+def _missing(study: Study, seen: Any, said: Mapping[str, Said | None]) -> list[str]:
     """Return what the run did not keep, in words."""
     missing = []
     if seen is None:
@@ -184,7 +182,4 @@ def _missing(
     partial = [name for name, one in said.items() if one is not None and one.missing]
     if partial:
         missing.append(f"some folds of: {', '.join(partial)}")
-    flat = [name for name in learnt if not learnt[name] and name not in unknown]
-    if flat:
-        missing.append(f"learning curves of: {', '.join(flat)}")
     return missing

@@ -8,8 +8,14 @@ const relativeName = (entity, place) => {
   return found === undefined ? `context ${place}` : net.contexts.label[found];
 };
 
+// The context that tells most of all steps: its divergence times how often it is gone on from.
+const telling = once(() => {
+  const { bits, weight } = NET().contexts;
+  return bits.reduce((best, value, c) => ((value ?? 0) * weight[c] > (bits[best] ?? 0) * weight[best] ? c : best), 0);
+});
+
 function showNode() {
-  const host = byId('node'), net = NET(), sample = view.node === null && net.contexts.label.length > 0, i = sample ? net.contexts.base[0] : view.node;
+  const host = byId('node'), net = NET(), sample = view.node === null && net.contexts.label.length > 0, tells = sample ? telling() : null, i = sample ? net.contexts.base[tells] : view.node;
   changesChart?.remove();
   changesChart = null;
   if (i === null) {
@@ -17,14 +23,14 @@ function showNode() {
     return;
   }
   const members = [...net.family[i]].sort((a, b) => net.contexts.chance[b] - net.contexts.chance[a]);
-  const chosen = view.relative ?? (sample ? 0 : members[0] ?? null);
+  const chosen = view.relative ?? (sample ? tells : members[0] ?? null);
   const facts = Object.entries(net.facts?.[i] ?? {});
   const relative = (name, chance, context) => h('li', {}, h('button', { type: 'button', 'aria-pressed': String(context === chosen && context !== null), disabled: context === null, onclick: () => { view.relative = context; showNode(); byId('node').querySelector('[aria-pressed="true"]')?.focus(); } },
     h('span', {}, name, context === null ? h('span', { class: 'muted' }, ' (base)') : null),
     h('span', { class: 'share', 'aria-hidden': 'true' }, h('i', { style: { width: `${100 * chance}%` } })),
     h('span', { class: 'number' }, fixed(chance, 3))));
   fill(host,
-    sample ? h('p', { class: 'muted' }, 'The strongest memory, as an example. Click any node, or find one by name.') : null,
+    sample ? h('p', { class: 'muted' }, 'The memory that tells most, as an example. Click any node, or find one by name.') : null,
     h('div', { class: 'node-title' }, h('h3', {}, net.names[i]), net.label[i] >= 0 && h('span', { class: 'badge plain' }, h('span', { class: 'dot', style: { background: classColour(net.label[i]) } }), `class ${net.classes[net.label[i]]}`)),
     facts.length ? h('p', { class: 'muted' }, describe(i)) : null,
     predictionLine(i),
@@ -40,11 +46,11 @@ function showNode() {
 function predictionLine(i) {
   const names = Object.keys(STUDY.predictions ?? {});
   if (!names.length) return null;
-  const said = predictionsOf(current.row ?? names[0]), b = said.where.get(i);
+  const said = predictionsOf(current.row), b = said.where.get(i);
   if (b === undefined) return null;
   const right = said.predicted[b] === said.truth[b];
-  return h('p', {}, h('span', { class: `badge ${right ? 'good' : 'bad'}` }, right ? 'right' : 'wrong'), ` ${current.row ?? names[0]} says ${said.classes[said.predicted[b]]} (${fixed(said.sure[b], 2)}). `,
-    h('button', { type: 'button', class: 'link', onclick: () => tell('prediction', b, true) }, 'What every learner said'));
+  return h('p', {}, h('span', { class: `badge ${right ? 'good' : 'bad'}` }, right ? 'right' : 'wrong'), ` ${current.row} says ${said.classes[said.predicted[b]]} (${fixed(said.sure[b], 2)}). `,
+    h('button', { type: 'button', class: 'link', onclick: () => tell('prediction', b, true) }, said.learners ? 'What every learner said' : 'More'));
 }
 
 function neighbours(title, edges, ends, total, colour) {

@@ -20,7 +20,7 @@ function startOverview() {
   }
   if (STUDY.memory) {
     const [told, open] = STUDY.memory;
-    tiles.push(tile(open > 0 ? `${Math.round((100 * told) / open)} %`: '0 %', 'of the doubt about the next step goes by memory'));
+    tiles.push(tile(open > 0 ? `${Math.round((100 * told) / open)} %`: '0 %', 'less doubt about the next step, with memory'));
   }
   if (STUDY.network?.classes.length) tiles.push(tile(whole(STUDY.network.classes.length), 'classes'));
   tiles.push(tile(whole(STUDY.rows.reduce((sum, row) => sum + row.records, 0)), 'fits'));

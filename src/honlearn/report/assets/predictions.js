@@ -1,5 +1,5 @@
 // Predictions: a table of the tested nodes with filters, and for one node what every learner said.
-const current = { row: Object.keys(STUDY.predictions ?? {})[0] ?? null, node: null };
+const current = { row: null, node: null };
 const opened = new Map();
 let predictionTable = null, chanceChart = null;
 
@@ -28,6 +28,7 @@ function predictionsOf(name) {
 }
 
 function startPredictions() {
+  current.row = bestRow(MAIN)?.name in STUDY.predictions ? bestRow(MAIN).name : Object.keys(STUDY.predictions)[0];
   options(byId('row'), Object.keys(STUDY.predictions).map((name) => [name, name]));
   byId('row').addEventListener('change', () => showRow(byId('row').value));
   for (const id of ['p-search', 'p-truth', 'p-said', 'p-wrong', 'p-sure']) byId(id).addEventListener('input', filterPredictions);
@@ -69,7 +70,7 @@ function showRow(name) {
   filterPredictions();
   showPrediction(null);
   tell('row', name);
-  if (STUDY.network && view.node !== null) showNode();
+  if (STUDY.network && view.chart) showNode();
 }
 
 function filterPredictions() {

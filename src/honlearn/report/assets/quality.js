@@ -36,13 +36,13 @@ function startQuality() {
     table: () => ({ columns: ['class', 'nodes', 'predicted', 'precision', 'recall', 'F1'], rows: said().by_class.map((row) => [row.class, row.support, row.predicted, row.precision, row.recall, row.f1]) }),
   });
   const doubt = new Chart({
-    title: 'Doubt', file: 'doubt.csv', height: 360, note: 'Each node: how sure the ensemble is, against the share of pairs of learners that differ. Click one.',
+    title: 'Doubt', file: 'doubt.csv', height: 360, note: 'Each node: how sure the model is, against the share of pairs of learners that differ (of a model without learners: the entropy). Click one.',
     make() {
-      const one = said(), all = [...one.nodes.keys()], apart = (b) => one.disagreement?.[b] ?? 0;
+      const one = said(), all = [...one.nodes.keys()], apart = (b) => (one.disagreement ?? one.entropy)[b];
       const group = (name, right, color) => { const nodes = all.filter((b) => (one.truth[b] === one.predicted[b]) === right); return { type: scatterKind(), mode: 'markers', name, x: nodes.map((b) => one.sure[b]), y: nodes.map(apart), customdata: nodes, marker: { color, size: 7, opacity: 0.65 }, text: nodes.map((b) => `<b>${safe(brief(one.nodes[b], 50))}</b><br>class ${safe(brief(one.classes[one.truth[b]], 30))}, predicted ${safe(brief(one.classes[one.predicted[b]], 30))}`), hoverinfo: 'text' }; };
-      return { data: [group('right', true, cssColour('--good')), group('wrong', false, cssColour('--bad'))], layout: { hovermode: 'closest', xaxis: { title: { text: 'confidence' }, range: [0, 1.03] }, yaxis: { title: { text: 'disagreement' }, range: [-0.04, 1.04] } } };
+      return { data: [group('right', true, cssColour('--good')), group('wrong', false, cssColour('--bad'))], layout: { hovermode: 'closest', xaxis: { title: { text: 'confidence' }, range: [0, 1.03] }, yaxis: { title: { text: one.disagreement ? 'disagreement' : 'entropy' }, rangemode: 'tozero' } } };
     },
-    table: () => ({ columns: ['node', 'class', 'predicted', 'confidence', 'disagreement'], rows: said().nodes.map((node, b) => [node, said().classes[said().truth[b]], said().classes[said().predicted[b]], said().sure[b], said().disagreement?.[b] ?? null]) }),
+    table: () => ({ columns: ['node', 'class', 'predicted', 'confidence', 'entropy', 'disagreement'], rows: said().nodes.map((node, b) => [node, said().classes[said().truth[b]], said().classes[said().predicted[b]], said().sure[b], said().entropy[b], said().disagreement?.[b] ?? null]) }),
     click: (point) => { if (point.customdata !== undefined) tell('prediction', point.customdata, true); },
   });
   for (const chart of [confusion, reliability, classes, doubt]) host.append(h('div', {}, chart.figure));

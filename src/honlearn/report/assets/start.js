@@ -1,8 +1,8 @@
 // Start: each section that the page has, the place in the menu, and print.
 startTheme(redrawAll);
 startOverview();
-if (STUDY.network) startNetwork();
 if (byId('predictions')) startPredictions();
+if (STUDY.network) startNetwork();
 if (byId('links')) startLinks();
 if (byId('learning')) startLearning();
 
