@@ -69,7 +69,7 @@ class EmbeddingClassifier(NodeBaseline, Embedding):
     def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
         with cores(self.n_threads):
             embedding, history = self._embed()
-            rows = torch.from_numpy(_standardised(embedding)).float()
+            rows = torch.from_numpy(standardised(embedding)).float()
             found = regression(rows.numpy()[nodes].astype(np.float64), codes, n_classes, self.regularization)
         self._keep(rows, found, history)
 
@@ -96,7 +96,7 @@ class EmbeddingLinkPredictor(LinkBaseline, Embedding):
     def _fit_pairs(self, examples: PairExamples, unlinked: Unlinked | None) -> None:
         with cores(self.n_threads):
             embedding, history = self._embed()
-            rows = torch.from_numpy(_standardised(embedding)).float()
+            rows = torch.from_numpy(standardised(embedding)).float()
             read = self._read(rows, examples.pairs).numpy()
             mean, scale = _moments(read)
             read -= mean.astype(np.float32)
@@ -142,9 +142,20 @@ def regression(rows: NDArray[Any], codes: NDArray[np.int64], n_classes: int, str
     return coefficients, intercepts
 
 
-def _standardised(rows: Rows) -> Rows:
-    mean, scale = _moments(rows)
-    return np.asarray((rows - mean) / scale)
+def standardised(rows: Rows) -> Rows:
+    """Return the rows with a mean of 0 in each column, all divided by one number, to a mean square of 1.
+
+    One number for all: a scale for each column would blow up the last factors of an SVD, which are noise.
+    """
+    centred = rows - rows.mean(0)
+    scale = float(np.sqrt(np.square(centred).mean()))
+    return np.asarray(centred / (scale if scale > 1e-9 else 1.0))
+
+
+def unit(rows: Rows) -> Rows:
+    """Return each row at a length of 1; one without any length stays as it is."""
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(length > 1e-9, length, 1.0))
 
 
 def _moments(rows: NDArray[Any]) -> tuple[Rows, Rows]:

@@ -1,7 +1,7 @@
 """path2vec: skip-gram on the paths themselves, then a logistic regression.
 
 In: paths, and a network that says which entities and steps there are. Out: an entity's two skip-gram vectors
-side by side, [V, 2 d]. Direction and weights of edges are not used but through the paths: a step that is
+at unit length, side by side, [V, 2 d]. Direction and weights of edges are not used but through the paths: a step that is
 taken often is seen often; a window reaches as far back as ahead. It is what word2vec (Mikolov et al. 2013)
 makes of paths, and DeepWalk (Perozzi et al. 2014) where walks over the network stand for them.
 """
@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.baselines import skipgram
-from honlearn.baselines.embedding import Embedding, EmbeddingClassifier, EmbeddingLinkPredictor, Rows
+from honlearn.baselines.embedding import Embedding, EmbeddingClassifier, EmbeddingLinkPredictor, Rows, unit
 from honlearn.errors import InputError, check_integer, check_real
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
@@ -78,7 +78,7 @@ class Path2vec(Embedding):
     n_negatives: int = 5
     n_epochs: int = 5
     learning_rate: float = 0.025
-    regularization: float = 0.01
+    regularization: float = 0.03
 
     data_parameters: ClassVar[tuple[str, ...]] = ("paths",)
 
@@ -128,7 +128,7 @@ class Path2vec(Embedding):
                     saved = time.monotonic()
         if self.checkpoint is not None:
             Path(self.checkpoint).unlink(missing_ok=True)
-        return np.hstack(vectors).astype(np.float64), history
+        return np.hstack([unit(part.astype(np.float64)) for part in vectors]), history
 
     def _start(self, mark: str) -> tuple[tuple[skipgram.Vectors, skipgram.Vectors], list[dict[str, Any]]]:
         """Return the vectors to go on from and the epochs that are done."""
@@ -149,12 +149,12 @@ def _visits(counts: NDArray[np.int64], random: np.random.Generator) -> NDArray[n
 
 
 @dataclass(eq=False, repr=False)
-class Path2vecClassifier(EmbeddingClassifier, Path2vec):
+class Path2vecClassifier(Path2vec, EmbeddingClassifier):
     """path2vec for nodes."""
 
 
 @dataclass(eq=False, repr=False)
-class Path2vecLinkPredictor(EmbeddingLinkPredictor, Path2vec):
+class Path2vecLinkPredictor(Path2vec, EmbeddingLinkPredictor):
     """path2vec for links; fewer dimensions, since every pair is read at length."""
 
     dimensions: int = 64
