@@ -38,6 +38,8 @@ ENOUGH: dict[str, Any] = {
     "max_epochs": 80,
     "n_epochs": 10,
     "learning_rate": 0.02,
+    # A subgraph of 20 roots holds the ends of eight pairs.
+    "n_roots": 200,
     "validation_fraction": 0.0,
     "dropout": 0.2,
     "input_dropout": 0.2,

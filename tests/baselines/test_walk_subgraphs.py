@@ -32,7 +32,7 @@ def graph() -> Graph:
 
 
 def test_roots_are_uniform_and_so_are_steps() -> None:
-    sampler = WalkSubgraphs(sparse.csr_array(HEARD), n_roots=1, walk_length=1)
+    sampler = WalkSubgraphs(sparse.csr_array(HEARD), 5, n_roots=1, walk_length=1)
     random, counts = np.random.default_rng(0), dict[tuple[int, ...], int]()
     for _ in range(6000):
         found = tuple(sampler.draw(random).tolist())
@@ -47,9 +47,21 @@ def test_roots_are_uniform_and_so_are_steps() -> None:
     assert chisquare([counts[k] for k in chances], [6000 * chances[k] for k in chances]).pvalue > 1e-3
 
 
+def test_walks_start_at_base_nodes() -> None:
+    whole = Graph.of(network())
+    sampler = WalkSubgraphs(whole.adjacency("both"), whole.n_entities, n_roots=30, walk_length=0)
+    found = np.concatenate([sampler.draw(np.random.default_rng(number)) for number in range(20)])
+    assert set(found) == set(range(whole.n_entities))
+    parts = Parts(whole, "both", n_roots=30, walk_length=1, seed=0)
+    assert parts.n_steps == round(
+        1 / (parts.coefficients.nodes[: whole.n_entities].mean() / parts.coefficients.n_samples)
+    )
+    assert parts.coefficients.nodes[whole.n_entities :].any(), "walks go on to conditional nodes"
+
+
 def test_what_is_induced_is_the_part_of_the_matrix() -> None:
     matrix = Graph.of(network()).adjacency("both")
-    sampler = WalkSubgraphs(matrix, n_roots=9, walk_length=2)
+    sampler = WalkSubgraphs(matrix, network().n_entities, n_roots=9, walk_length=2)
     for number in range(5):
         nodes = sampler.draw(np.random.default_rng(number))
         assert (np.diff(nodes) > 0).all()
@@ -59,7 +71,7 @@ def test_what_is_induced_is_the_part_of_the_matrix() -> None:
 
 
 def test_over_the_counted_subgraphs_sums_and_losses_are_exact() -> None:
-    sampler = WalkSubgraphs(sparse.csr_array(HEARD), n_roots=1, walk_length=2)
+    sampler = WalkSubgraphs(sparse.csr_array(HEARD), 5, n_roots=1, walk_length=2)
     counted = Coefficients.count(sampler, seed=3)
     assert counted.edges.min() > 0
     rows = np.repeat(np.arange(5), np.diff(sampler.indptr))
@@ -92,13 +104,12 @@ def test_new_subgraphs_are_unbiased(monkeypatch: pytest.MonkeyPatch) -> None:
     for node, values in enumerate(sums):
         error = np.std(values) / np.sqrt(len(values))
         assert abs(np.mean(values) - mean[node] @ x.numpy()) <= 4 * error + 1e-6, node
-        # Without the coefficients it is off by far more, wherever a neighbour can be missed.
     assert abs(np.mean(losses) - float(x.sum())) <= 4 * np.std(losses) / np.sqrt(len(losses))
 
 
 def test_a_subgraph_of_all_nodes_is_the_graph() -> None:
     whole = Graph.of(network(), 0.5)
-    parts = Parts(whole, "both", n_roots=60 * whole.n_nodes, walk_length=1, seed=0)
+    parts = Parts(whole, "both", n_roots=200 * whole.n_nodes, walk_length=2, seed=0)
     with stream(0, "test"), torch.no_grad():
         encoder = GraphSAINTEncoder(whole, 2, 8, 0.0, "both").eval()
         nodes, view = parts.draw(parts.shown(), 0, 0)

@@ -60,10 +60,10 @@ class GraphSAINTEncoder(Encoder):
 class GraphSAINT(Neural):
     """GraphSAINT with the random-walk sampler; see :class:`Neural` for the other parameters.
 
-    A subgraph holds the nodes of `n_roots` walks of `walk_length` steps; an epoch has as many as hold the
-    number of all nodes. The paper tried 256 to 4,096 roots (512 on Wiki and Air) and walks of 2 to 4 steps.
-    Its dropout is 0.4, and its weights count in full; on an inner part of Wiki 0.6 and square roots of the
-    weights did better.
+    A subgraph holds the nodes of `n_roots` walks of `walk_length` steps that start at base nodes; an epoch
+    has as many as hold the number of all base nodes. The paper tried 256 to 4,096 roots (512 on Wiki and Air)
+    and walks of 2 to 4 steps. Its dropout is 0.4, and its weights count in full; on an inner part of Wiki 0.6
+    and square roots of the weights did better.
     """
 
     dropout: float = 0.6

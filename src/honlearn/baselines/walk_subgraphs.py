@@ -17,7 +17,7 @@ from scipy import sparse
 from honlearn.baselines.graph import Graph, as_tensor
 from honlearn.seeds import generator
 
-# How often a node is in the subgraphs that the coefficients are counted on, on average.
+# How often a base node is in the subgraphs that the coefficients are counted on, on average.
 COVERAGE = 50
 
 Integers = NDArray[np.int64]
@@ -27,14 +27,15 @@ Numbers = NDArray[np.float64]
 class WalkSubgraphs:
     """Draws the nodes of `n_roots` walks of `walk_length` steps, and induces the graph on them.
 
-    Roots are uniform over all nodes; a step goes to one of those that a node listens to, each as likely, and
-    stays where there is none. `matrix` [N, N] holds the weights of the graph, whom row i listens to.
+    Roots are uniform over the `n_bases` first nodes, the base nodes, since answers are read there; a step
+    goes to one of those that a node listens to, each as likely, and stays where there is none. `matrix` [N,
+    N] holds the weights of the graph, whom row i listens to.
     """
 
-    def __init__(self, matrix: Any, n_roots: int, walk_length: int) -> None:
+    def __init__(self, matrix: Any, n_bases: int, n_roots: int, walk_length: int) -> None:
         self.indptr = matrix.indptr.astype(np.int64)
         self.indices = matrix.indices.astype(np.int64)
-        self.n_roots, self.walk_length = n_roots, walk_length
+        self.n_bases, self.n_roots, self.walk_length = n_bases, n_roots, walk_length
 
     @property
     def n_nodes(self) -> int:
@@ -43,7 +44,7 @@ class WalkSubgraphs:
 
     def draw(self, random: np.random.Generator) -> Integers:
         """Return the distinct nodes of all walks, ascending, [n]."""
-        at = random.integers(0, self.n_nodes, self.n_roots)
+        at = random.integers(0, self.n_bases, self.n_roots)
         found = np.zeros(self.n_nodes, bool)
         found[at] = True
         for _ in range(self.walk_length):
@@ -80,11 +81,11 @@ class Coefficients:
 
     @classmethod
     def count(cls, sampler: WalkSubgraphs, seed: int) -> Coefficients:
-        """Draw until every node has been found :data:`COVERAGE` times on average, and count."""
+        """Draw until every base node has been found :data:`COVERAGE` times on average, and count."""
         nodes = np.zeros(sampler.n_nodes, np.int64)
         edges = np.zeros(len(sampler.indices), np.int64)
         drawn = 0
-        while nodes.sum() < COVERAGE * sampler.n_nodes:
+        while nodes[: sampler.n_bases].sum() < COVERAGE * sampler.n_bases:
             some = sampler.draw(generator(seed, "coefficients", drawn))
             nodes[some] += 1
             edges[sampler.induced(some)[2]] += 1
@@ -111,7 +112,7 @@ class Parts:
         matrix = graph.adjacency(direction)
         matrix.sort_indices()
         self.base, self.weights, self.seed = graph.base, matrix.data, seed
-        self.sampler = WalkSubgraphs(matrix, n_roots, walk_length)
+        self.sampler = WalkSubgraphs(matrix, graph.n_entities, n_roots, walk_length)
         self.rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
         self.coefficients = Coefficients.count(self.sampler, seed)
         self.kept = self.coefficients.kept(self.rows)
@@ -120,9 +121,9 @@ class Parts:
 
     @property
     def n_steps(self) -> int:
-        """How many subgraphs hold as many nodes as the graph, on average."""
-        counted = self.coefficients
-        return max(1, round(counted.n_samples * self.sampler.n_nodes / max(int(counted.nodes.sum()), 1)))
+        """How many subgraphs hold as many base nodes as the graph, on average."""
+        found = float(self.coefficients.found[: self.sampler.n_bases].mean())
+        return max(1, round(1 / found))
 
     def shown(self, hidden: torch.Tensor | None = None) -> Numbers:
         """Return the weights [E'] of D^-1 A, 0 for the edges where `hidden` [E] is true.
