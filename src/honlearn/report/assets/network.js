@@ -148,7 +148,7 @@ function networkChart() {
         else marker.color = group.colour;
         data.push({ type: kind, mode: 'markers', x: group.nodes.map((i) => net.x[i]), y: group.nodes.map((i) => net.y[i]), customdata: group.nodes, marker, text, hoverinfo: 'text', name: safe(brief(group.name, 24)), showlegend: !group.scale && !faded });
       }
-      if (faded && net.placed[view.node]) data.push({ type: kind, mode: 'markers+text', x: [net.x[view.node]], y: [net.y[view.node]], marker: { symbol: 'circle-open', size: sizeOf(view.node) + 9, color: cssColour('--ink'), line: { width: 2.2 } }, text: [`<b>${safe(brief(net.names[view.node], 30))}</b>`], textposition: 'top center', textfont: { color: cssColour('--ink'), size: 13 }, hoverinfo: 'skip', showlegend: false });
+      if (faded && net.placed[view.node]) data.push({ type: kind, mode: 'markers+text', x: [net.x[view.node]], y: [net.y[view.node]], marker: { symbol: 'circle-open', size: sizeOf(view.node) + 9, color: cssColour('--ink'), line: { width: 2.2 } }, text: [kind === 'scattergl' ? brief(net.names[view.node], 30) : safe(brief(net.names[view.node], 30))], textposition: 'top center', textfont: { color: cssColour('--ink'), size: 13 }, hoverinfo: 'skip', showlegend: false });
       const bare = { visible: false, showgrid: false, zeroline: false };
       return { data, layout: { uirevision: view.zoom, hovermode: 'closest', dragmode: touch ? false : 'pan', margin: { l: 0, r: 0, t: 0, b: 0 }, xaxis: { ...bare, range: fit(net.x) }, yaxis: { ...bare, range: fit(net.y), scaleanchor: 'x' }, legend: { orientation: 'h', x: 0, y: 0, yanchor: 'bottom', bgcolor: 'rgba(0,0,0,0)', font: { color: cssColour('--soft'), size: 11 }, itemsizing: 'constant' } } };
     },

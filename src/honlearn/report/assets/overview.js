@@ -67,6 +67,6 @@ function scoresTable() {
   if (STUDY.rows.length > 1) columns.push({ key: 'p_value', title: `p`, number: true, hint: `Is the ${STUDY.scores[MAIN].title} that of the first row? Corrected resampled t-test`, format: (v) => fixed(v, 3) });
   new DataTable(byId('scores-table'), {
     title: 'All scores', file: 'scores.csv', columns, rows: STUDY.rows, sort: null, size: 40,
-    note: `Mean ± standard deviation over folds and seeds; the best in green${STUDY.rows.length > 1 ? `; p: is the ${STUDY.scores[MAIN].title} that of ${STUDY.rows[0].name}?` : ''}.`,
+    note: `Mean ± standard deviation over folds and seeds; the best in green${STUDY.rows.length > 1 ? `; p: whether the ${STUDY.scores[MAIN].title} differs from that of ${STUDY.rows[0].name}` : ''}.`,
   });
 }
