@@ -116,9 +116,13 @@ class Bench:
         return ""
 
     def contender(self, row: Row) -> Contender:
-        """Return the model of a row with what the row and the user set; the row wins."""
+        """Return the model of a row with what the row and the user set; the row wins.
+
+        A model that learns from the paths themselves gets those of the data set, where they are known.
+        """
         entry = find_model(row.model, self.task)
-        return Contender(entry, {**self.how.given(entry), **row.settings})
+        paths = {"paths": self.source.paths} if "paths" in entry.keywords() and self.source.paths else {}
+        return Contender(entry, {**paths, **self.how.given(entry), **row.settings})
 
     def jobs(self, row: Row, contender: Contender) -> list[Job] | list[LinkJob]:
         """Return the plain jobs of a row: every seed and fold (or the first folds), or repetition."""
