@@ -140,3 +140,18 @@ def test_the_global_generator_is_left_as_it_was() -> None:
     before = torch.get_rng_state()
     train((net := module()), losses_of(net), None, OPTIONS, seed=1)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize(("first", "others"), [(0.0, 0.5), (0.5, 0.0), (0.5, 0.5)])
+def test_a_part_may_have_a_weight_decay_of_its_own(first: float, others: float) -> None:
+    """Without a slope of the loss, Adam moves a weight only if it decays."""
+    net = module()
+    net[0].weight_decay = first  # type: ignore[index, assignment]
+    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+
+    def flat(epoch: int) -> Iterator[torch.Tensor]:
+        yield sum((parameter * 0).sum() for parameter in net.parameters())  # type: ignore[misc]
+
+    outcome = train(net, flat, None, FitOptions(0.1, others, 2, show=False), seed=1)
+    moved = {name.split(".")[0]: not torch.equal(outcome.best[name], before[name]) for name in before}
+    assert moved == {"0": first > 0, "3": others > 0}

@@ -69,6 +69,19 @@ def test_gcn(direction: str) -> None:
 
 
 @DIRECTIONS
+def test_gcnii(direction: str) -> None:
+    model = GCNIIClassifier(network(), n_layers=3, width=6, alpha=0.3, theta=0.7, direction=direction)
+    graph = model._graph()
+    encoder, near = stirred(model._encoder(graph)), dense(graph, direction)
+    first = h = near @ encoder.identity.weight[graph.base]
+    for number, layer in enumerate(encoder.layers, start=1):
+        beta = float(np.log(0.7 / number + 1))
+        mixed = 0.7 * near @ h + 0.3 * first
+        h = torch.relu((1 - beta) * mixed + beta * mixed @ layer.weight1)
+    torch.testing.assert_close(encoder(encoder.view(graph)), h, rtol=1e-4, atol=1e-5)
+
+
+@DIRECTIONS
 def test_ho_gnn_is_the_mean_of_gcn_over_families(direction: str) -> None:
     graph = Graph.of(network())
     encoder = stirred(HOGNNEncoder(graph, 2, 6, 0.5, direction))
@@ -221,7 +234,7 @@ def test_parameters_of_attention_are_checked(given: dict[str, Any], message: str
         GATClassifier(network(), width=16, **given).fit(["A", "B", "C"], ["x", "y", "x"])
 
 
-@pytest.mark.parametrize("given", [{"alpha": 1.5}, {"theta": -1}])
+@pytest.mark.parametrize("given", [{"alpha": 1.5}, {"theta": -1}, {"layer_decay": -0.1}])
 def test_parameters_of_gcnii_are_checked(given: dict[str, float]) -> None:
     with pytest.raises(ParameterError, match=f"'{next(iter(given))}' parameter of GCNIIClassifier"):
         GCNIIClassifier(network(), **given).fit(["A", "B", "C"], ["x", "y", "x"])

@@ -51,6 +51,10 @@ class GCNEncoder(Encoder):
 class GCN(Neural):
     """Graph convolutional network; see :class:`Neural` for the parameters."""
 
+    n_layers: int = 1
+    dropout: float = 0.6
+    edge_power: float = 0.25
+
     def _encoder(self, graph: Graph) -> GCNEncoder:
         return GCNEncoder(graph, self.n_layers, self.width, self.dropout, self.direction)
 
@@ -59,15 +63,7 @@ class GCN(Neural):
 class GCNClassifier(NeuralClassifier, GCN):
     """GCN for nodes."""
 
-    n_layers: int = 1
-    dropout: float = 0.6
-    edge_power: float = 0.25
-
 
 @dataclass(eq=False, repr=False)
 class GCNLinkPredictor(NeuralLinkPredictor, GCN):
     """GCN for links."""
-
-    n_layers: int = 1
-    dropout: float = 0.6
-    edge_power: float = 0.25

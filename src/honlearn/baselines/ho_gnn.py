@@ -48,7 +48,14 @@ class HOGNNEncoder(Encoder):
 
 @dataclass(eq=False, repr=False)
 class HOGNN(Neural):
-    """GCN on the higher-order network with the mean over relatives; see :class:`Neural`."""
+    """GCN on the higher-order network with the mean over relatives; see :class:`Neural`.
+
+    Defaults are those of our GCN.
+    """
+
+    n_layers: int = 1
+    dropout: float = 0.6
+    edge_power: float = 0.25
 
     def _encoder(self, graph: Graph) -> HOGNNEncoder:
         return HOGNNEncoder(graph, self.n_layers, self.width, self.dropout, self.direction)

@@ -64,9 +64,8 @@ def train(
 
     `losses(epoch)` yields one loss a step; `validate()` returns loss and score of the module as it is.
     """
-    optimizer = torch.optim.Adam(
-        module.parameters(), options.learning_rate, weight_decay=options.weight_decay, fused=True
-    )
+    groups = _groups(module, options.weight_decay)
+    optimizer = torch.optim.Adam(groups, options.learning_rate, fused=True)
     at, saved = _resume(module, optimizer, options.checkpoint, fingerprint), time.monotonic()
     with progress(label, total=options.max_epochs, show=options.show) as advance:
         advance(at.epoch)
@@ -87,6 +86,19 @@ def train(
     if validate is None:
         at.best = _copy(module)
     return at
+
+
+def _groups(module: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """Return parameters by their weight decay; a part of the module that has one of its own keeps it."""
+    decays = dict.fromkeys(module.parameters(), weight_decay)
+    for part in module.modules():
+        own = getattr(part, "weight_decay", None)
+        decays |= {} if own is None else dict.fromkeys(part.parameters(), float(own))
+    rates = dict.fromkeys(decays.values())
+    return [
+        {"params": [one for one, decay in decays.items() if decay == rate], "weight_decay": rate}
+        for rate in rates
+    ]
 
 
 def _epoch(
