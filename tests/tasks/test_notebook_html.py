@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import honlearn as hl
+from honlearn.experiments.registry import find_model
 from honlearn.hon.edgelist import from_edges
 from honlearn.paths.html import paths_html
 
@@ -37,3 +38,13 @@ def test_paths_show_the_most_frequent_first_and_escape_names() -> None:
     assert "2 to 3, mean 2.5" in shown
     assert "<i>" not in shown
     assert paths._repr_html_() == shown
+
+
+def test_baselines_show_themselves_too() -> None:
+    hon = network()
+    names = list(hon.vocabulary)
+    made = find_model("graphsage").make(hon, random_state=0, max_epochs=2)
+    made.fit(names, [name[0] for name in names])
+    shown = made._repr_mimebundle_()["text/html"]
+    assert "(fitted)" in shown
+    assert "2: a, b" in shown

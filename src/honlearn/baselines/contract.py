@@ -27,6 +27,7 @@ from honlearn.sampling.pairs import Pairs
 from honlearn.seeds import root_seed
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
+from honlearn.tasks.html import Shown
 
 if TYPE_CHECKING:
     import pandas
@@ -45,7 +46,7 @@ NOT_DECIDING = (
 
 
 @dataclass(eq=False, repr=False)
-class Baseline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Baseline(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What all baselines have: a network, and how a fit runs.
 
     `n_threads`, `checkpoint`, `checkpoint_seconds`, `random_state` and `verbose` are as for

@@ -190,7 +190,7 @@ def evaluate_on_links(
     if len(rows) > 1:
         first = f"{rows[0]['model']} {rows[0]['input']}"
         typer.echo(f"p: is the AUPRC that of {first}? corrected resampled t-test")
-    typer.echo(f"{output}: records.jsonl, summary.csv, summary.json")
+    typer.echo(f"{output}: records.jsonl, summary.csv, summary.json; look at it: honlearn report {output}")
 
 
 def grow_without(source: Path, network: HigherOrderNetwork) -> Rebuild:

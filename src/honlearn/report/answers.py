@@ -57,11 +57,11 @@ def answers_of(study: Study, row: Row) -> Said | None:
     number = {name: i for i, name in enumerate(classes)}
 
     def joined(name: str, axis: int) -> Any:
-        parts = [answers.arrays.get(name) for _, answers in found]
-        same = all(part is not None and len(part) == len(parts[0]) for part in parts) if axis else True
-        if not same or any(part is None for part in parts):
+        parts = [answers.arrays[name] for _, answers in found if name in answers.arrays]
+        # Folds may differ in their number of learners; then there is no axis to join them on.
+        if len(parts) < len(found) or (axis and len({len(part) for part in parts}) > 1):
             return None
-        return np.concatenate([part for part in parts if part is not None], axis)
+        return np.concatenate(parts, axis)
 
     def wide(name: str) -> Any:
         values = joined(name, 1)

@@ -38,7 +38,7 @@ class Layout:
 def place_nodes(network: HigherOrderNetwork, facts: Mapping[str, Mapping[str, Any]]) -> Layout:
     """Return where to draw the entities of a first-order network."""
     degrees = _coordinates(network.vocabulary.names, facts)
-    known = ~np.isnan(degrees).any(1)
+    known: NDArray[np.bool_] = np.asarray(~np.isnan(degrees).any(1))
     if len(known) and known.mean() >= MAPPED:
         return _map(degrees, known)
     return Layout("links", link_layout(network))

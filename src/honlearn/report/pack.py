@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Values = NDArray[Any]
-_KINDS = {"u1": np.uint8, "u2": np.uint16, "u4": np.uint32, "i2": np.int16, "i4": np.int32, "f4": np.float32}
+_KINDS: dict[str, Any] = {
+    "u1": np.uint8,
+    "u2": np.uint16,
+    "u4": np.uint32,
+    "i2": np.int16,
+    "i4": np.int32,
+    "f4": np.float32,
+}
 # A parser ends a script at "</script", and old ones read U+2028 as the end of a line.
 _ESCAPED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from honlearn.models.ensemble import Architecture, Ensemble, count_parameters
 from honlearn.models.training import Trainer, TrainingOptions
 from honlearn.tasks import parameters as check
+from honlearn.tasks.html import Shown
 
 if TYPE_CHECKING:
     from honlearn.hon.network import HigherOrderNetwork
@@ -50,7 +51,7 @@ def of_members(method: Method) -> Method:
     return cast(Method, available_if(lambda model: model._has_members)(method))
 
 
-class EnsembleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """An estimator around an ensemble on a network; subclasses say what an example is.
 
     A subclass with fewer parameters says in `_settled` what the others are.
@@ -129,15 +130,6 @@ class EnsembleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def disagreement(self, X: Any) -> NDArray[np.float64]:
         """Return the share of pairs of members that predict different classes, for each example, [B]."""
         return disagreement(self.member_proba(X))
-
-    def _repr_html_(self) -> str:
-        from honlearn.tasks.html import estimator_html
-
-        return estimator_html(self)
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        # scikit-learn's own shows a diagram of parameters, and notebooks ask for this one first.
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the fitted model to `folder`; :func:`honlearn.load_model` reads it back."""

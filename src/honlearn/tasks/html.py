@@ -11,6 +11,19 @@ from honlearn.errors import listed
 from honlearn.paths.html import card, table
 
 
+class Shown:
+    """An estimator that shows itself: notebooks ask for the bundle first, other programs for the HTML.
+
+    It stands before scikit-learn's base class, whose diagram would list parameters and no fit.
+    """
+
+    def _repr_html_(self) -> str:
+        return estimator_html(self)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
 def estimator_html(estimator: Any) -> str:
     """Return the HTML of an estimator: its network, settings other than the defaults, and its fit."""
     network = estimator.network
@@ -55,10 +68,11 @@ def _changed(estimator: Any) -> str:
 
 def _history(history: Any) -> list[str]:
     """Return the first and last epoch of each phase as a table."""
-    if history is None or not len(history) or "phase" not in history:
+    if history is None or not len(history) or "epoch" not in history:
         return []
     rows = []
-    for phase, part in history.groupby("phase", sort=False):
+    phases = history.groupby("phase", sort=False) if "phase" in history else [("", history)]
+    for phase, part in phases:
         for _, row in part.iloc[[0, -1] if len(part) > 1 else [0]].iterrows():
             values = [row.get(name) for name in ("loss", "validation_loss", "validation_score")]
             texts = ["" if value is None or value != value else f"{value:.3f}" for value in values]
