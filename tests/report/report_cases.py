@@ -110,6 +110,30 @@ def write_run(
     return folder
 
 
+def link_run(folder: Path) -> Path:
+    """Write a run on links: one row, one repetition, six pairs and a link that is not there."""
+    network = small_network()
+    artefacts.write_network(folder, network)
+    asked: dict[str, Any] = {"task": "links", "model": "dge-bag", "input": "gk", "seed": 0, "fold": 0}
+    asked |= {"folds": "0.1 directed exclude", "parameters": {}}
+    asked["data"] = {"network": network_digest(network), "test": "t"}
+    pairs = [["A", "hub one"], ["B", "hub two"], ["C", "hub one"], ["A", "B"], ["C", EVIL], ["E", "F"]]
+    truth = np.array([1, 1, 1, 0, 0, 0])
+    arrays = {
+        "truth": truth.astype(np.int8),
+        "linked": np.array([0.9, 0.8, 0.4, 0.6, 0.2, 0.1], np.float32),
+        "members": np.tile([0.9, 0.8, 0.4, 0.6, 0.2, 0.1], (3, 1)).astype(np.float16),
+        "new_linked": np.array([0.7], np.float32),
+        "new_disagreement": np.array([0.5], np.float32),
+    }
+    about = {"pairs": pairs, "new_pairs": [["A", EVIL]], "history": []}
+    artefacts.write_answers(folder, digest_of(asked), artefacts.Answers(about, arrays))
+    scores = {"auprc": 0.9, "auroc": 0.9, "mrr": 0.5, "hits_at_100": 1.0, "log_loss": 0.4}
+    record = {"digest": digest_of(asked), "configuration": asked, "scores": scores, "sizes": {"test": 6}}
+    Records(folder).append(record | {"times": {}, "versions": {}})
+    return folder
+
+
 def small_labels(network: HigherOrderNetwork) -> dict[str, str]:
     """Two classes by turns; the name of one would like to be a tag."""
     names = sorted(network.vocabulary.names)

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report_cases import EVIL, content_of, small_labels, small_network, write_run
+from report_cases import EVIL, content_of, link_run, small_labels, small_network, write_run
 
 from honlearn.errors import FormatError, InputError, MissingFileError
 from honlearn.report.build import write_report
 from honlearn.report.pack import embedded, pack, pack_shares
 from honlearn.results import artefacts
-from honlearn.results.records import FILE, Records, digest_of, network_digest
+from honlearn.results.records import FILE, Records
 from honlearn.results.runs import read_run
 
 
@@ -92,30 +92,6 @@ def test_other_settings_are_another_row_and_other_data_another_study(tmp_path: P
     assert [row.name for row in studies[1].rows] == ["dge-pool · gk"]
     content = content_of(write_report(run, tmp_path / "report.html").read_text(encoding="utf-8"))
     assert len(content["others"]) == 1
-
-
-def link_run(folder: Path) -> Path:
-    """Write a run on links: one row, one repetition, six pairs and a link that is not there."""
-    network = small_network()
-    artefacts.write_network(folder, network)
-    asked: dict[str, Any] = {"task": "links", "model": "dge-bag", "input": "gk", "seed": 0, "fold": 0}
-    asked |= {"folds": "0.1 directed exclude", "parameters": {}}
-    asked["data"] = {"network": network_digest(network), "test": "t"}
-    pairs = [["A", "hub one"], ["B", "hub two"], ["C", "hub one"], ["A", "B"], ["C", EVIL], ["E", "F"]]
-    truth = np.array([1, 1, 1, 0, 0, 0])
-    arrays = {
-        "truth": truth.astype(np.int8),
-        "linked": np.array([0.9, 0.8, 0.4, 0.6, 0.2, 0.1], np.float32),
-        "members": np.tile([0.9, 0.8, 0.4, 0.6, 0.2, 0.1], (3, 1)).astype(np.float16),
-        "new_linked": np.array([0.7], np.float32),
-        "new_disagreement": np.array([0.5], np.float32),
-    }
-    about = {"pairs": pairs, "new_pairs": [["A", EVIL]], "history": []}
-    artefacts.write_answers(folder, digest_of(asked), artefacts.Answers(about, arrays))
-    scores = {"auprc": 0.9, "auroc": 0.9, "mrr": 0.5, "hits_at_100": 1.0, "log_loss": 0.4}
-    record = {"digest": digest_of(asked), "configuration": asked, "scores": scores, "sizes": {"test": 6}}
-    Records(folder).append(record | {"times": {}, "versions": {}})
-    return folder
 
 
 def test_links_have_pairs_a_curve_and_new_links(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_cases import EVIL
+from report_cases import EVIL, link_run, small_labels, small_network, write_run
+
+from honlearn.report.build import write_report
 
 SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
 
@@ -260,3 +262,49 @@ def test_it_prints(browser: Any, page: Path, tmp_path: Path) -> None:
     made.close()
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
     assert seen.errors == []
+
+
+def test_links_filter_and_lead_to_their_nodes(browser: Any, tmp_path: Path, shots: Path) -> None:
+    page = write_report(link_run(tmp_path / "run"), tmp_path / "links.html")
+    made, seen = opened(browser, page)
+    assert texts(made, "#l-new tbody tr") == [f"A\t{EVIL}\t0.700\t0.50"]
+    assert made.locator("#l-pairs tbody tr").count() == 6
+    made.check("#l-wrong")
+    # Of the linked pairs one is at 0.4, of the others one at 0.6.
+    assert {text.split("\t")[2] for text in texts(made, "#l-pairs tbody tr")} == {"0.400", "0.600"}
+    made.locator("#links").scroll_into_view_if_needed()
+    made.wait_for_selector("#l-curve .scatterlayer path", state="attached")
+    made.screenshot(path=shots / "desktop-light-links.png")
+    made.locator("#l-new tbody td button").first.click()
+    assert made.inner_text("#node h3") == EVIL
+    made.close()
+    assert (seen.errors, seen.dialogs) == ([], [])
+
+
+def test_a_run_with_records_alone_opens_and_says_what_is_missing(browser: Any, tmp_path: Path) -> None:
+    network = small_network()
+    run = write_run(tmp_path / "run", network, small_labels(network), keep=False)
+    made, seen = opened(browser, write_report(run, tmp_path / "page.html"))
+    assert "the network: no explorer" in made.inner_text("#missing")
+    assert made.locator("#network, #predictions, #learning").count() == 0
+    assert made.locator("#scores-table tbody tr").count() == 2
+    made.close()
+    assert seen.errors == []
+
+
+def test_without_webgl_the_network_is_drawn_as_svg(browser: Any, page: Path) -> None:
+    tab = browser.new_page()
+    errors: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.add_init_script(
+        """const real = HTMLCanvasElement.prototype.getContext;
+        HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+          return String(kind).includes('webgl') ? null : real.call(this, kind, ...rest);
+        };"""
+    )
+    tab.goto(page.as_uri())
+    tab.locator("#network-chart").scroll_into_view_if_needed()
+    tab.wait_for_selector("#network-chart .scatterlayer .point", state="attached")
+    assert "not supported" not in tab.inner_text("body")
+    tab.close()
+    assert errors == []
