@@ -110,6 +110,11 @@ def test_links_have_pairs_a_curve_and_new_links(tmp_path: Path) -> None:
     [
         (lambda run: None, MissingFileError, "no such folder; name a run"),
         (lambda run: run.mkdir(), MissingFileError, r"no records\.jsonl in it"),
+        (
+            lambda run: ((run / "a").mkdir(parents=True), (run / "a" / FILE).touch()),
+            MissingFileError,
+            r"holds several runs; name one of .*run/a",
+        ),
         (lambda run: (run.mkdir(), (run / FILE).write_text("")), InputError, "no record in it"),
         (lambda run: (run.mkdir(), (run / FILE).write_text("{}\n")), FormatError, r"jsonl:1: not a record"),
     ],

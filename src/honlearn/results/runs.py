@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from honlearn.errors import FormatError, InputError, MissingFileError
+from honlearn.errors import FormatError, InputError, MissingFileError, listed
 from honlearn.results import artefacts
 from honlearn.results.records import FILE, digest_of
 
@@ -124,6 +124,9 @@ def read_records(folder: Path) -> list[Record]:
     if not folder.is_dir():
         raise MissingFileError(f"{folder}: no such folder; name a run that 'honlearn evaluate … -o RUN' made")
     path = folder / FILE
+    inside = sorted(str(found.parent) for found in folder.glob(f"*/{FILE}")) if not path.is_file() else []
+    if inside:
+        raise MissingFileError(f"{folder}: holds several runs; name one of {listed(inside, 8)}")
     if not path.is_file():
         raise MissingFileError(
             f"{folder}: no {FILE} in it; name a run that 'honlearn evaluate … -o RUN' made"

@@ -78,7 +78,8 @@ function slice(group, wanted, opacity) {
 function networkChart() {
   const net = NET(), kind = scatterKind(), touch = matchMedia('(pointer: coarse)').matches;
   const top = Math.max(...net.out.map((w, i) => w + net.in[i]), 1), small = net.size > 1500;
-  const sizeOf = (i) => (small ? 3.5 : 6) + (small ? 9 : 16) * Math.sqrt((net.out[i] + net.in[i]) / top);
+  const shrink = innerWidth < 640 ? 0.7 : 1;
+  const sizeOf = (i) => shrink * ((small ? 3.5 : 6) + (small ? 9 : 16) * Math.sqrt((net.out[i] + net.in[i]) / top));
   const drawn = once(() => {
     const edges = [], seenPairs = new Set();
     for (let e = 0; e < net.links.kept && edges.length < net.links.drawn; e++) {
