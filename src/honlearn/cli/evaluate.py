@@ -152,7 +152,9 @@ def evaluate(
         print_rows(rows, output, COLUMNS)
         if len(rows) > 1:
             typer.echo(f"p: is the micro F1 that of {_named(rows[0])}? corrected resampled t-test")
-        typer.echo(f"{output}: records.jsonl, summary.csv, summary.json; look at it: honlearn report {output}")
+        typer.echo(
+            f"{output}: records.jsonl, summary.csv, summary.json; look at it: honlearn report {output}"
+        )
 
 
 def _refuse(options: Mapping[str, object]) -> None:

@@ -49,9 +49,9 @@ def predict(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV or text.")] = False,
 ) -> None:
     """Write what a saved model thinks of each node or pair, and how sure it is."""
+    from honlearn.baselines.saving import load_model
     from honlearn.errors import ParameterError
     from honlearn.experiments.predictions import Predictions
-    from honlearn.baselines.saving import load_model
 
     if output is not None:
         _check_output(output)
