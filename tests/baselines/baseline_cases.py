@@ -35,7 +35,7 @@ SMALL: dict[str, Any] = {
 ENOUGH: dict[str, Any] = {
     **SMALL,
     "widths": (32, 32),
-    "max_epochs": 80,
+    "max_epochs": 50,
     "n_epochs": 10,
     "learning_rate": 0.02,
     # A subgraph of 20 roots holds the ends of eight pairs.
@@ -45,8 +45,8 @@ ENOUGH: dict[str, Any] = {
     "input_dropout": 0.2,
     "hidden_dropout": 0.0,
 }
-# Many steps an epoch, so fewer epochs.
-FEW_EPOCHS = {"seal": 10, "graphsage": 40, "gin": 40}
+# An epoch has many steps, or a step moves little.
+OWN_EPOCHS = {"seal": 10, "graphsage": 30, "gin": 30, "gcnii": 80}
 GROUPS, SIZE = ("ash", "elm", "oak"), 14
 LONE = "ash00"
 
@@ -65,8 +65,8 @@ def settings_for(listed: Listed, wanted: dict[str, Any] = SMALL) -> dict[str, An
     """Return those of the wanted settings that the model has."""
     known = entry(listed).keywords()
     settings = {name: value for name, value in wanted.items() if name in known}
-    if wanted is ENOUGH and listed.name in FEW_EPOCHS:
-        settings["max_epochs"] = FEW_EPOCHS[listed.name]
+    if wanted is ENOUGH and listed.name in OWN_EPOCHS:
+        settings["max_epochs"] = OWN_EPOCHS[listed.name]
     return settings
 
 

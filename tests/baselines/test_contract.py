@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -238,6 +239,14 @@ def test_an_unknown_option_gets_a_near_match(listed: Listed) -> None:
         entry(listed).make(network(), verbos=True)
     with pytest.raises(TypeError, match="verbos"):
         listed.estimator()(network(), verbos=True)
+
+
+@EVERY
+def test_the_nearest_class_that_says_a_default_decides_it(listed: Listed) -> None:
+    # A dataclass with two bases takes what the first one merely inherits; a model's own must not be lost.
+    for name, parameter in entry(listed).keywords().items():
+        home = next(c for c in listed.estimator().__mro__ if name in inspect.get_annotations(c))
+        assert parameter.default == vars(home).get(name, parameter.default), name
 
 
 @EVERY

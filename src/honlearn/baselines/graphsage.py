@@ -34,5 +34,5 @@ class GraphSAGEClassifier(GraphSAGE, NodeLearner):
 
 
 @dataclass(eq=False, repr=False)
-class GraphSAGELinkPredictor(GraphSAGE, LinkLearner):
+class GraphSAGELinkPredictor(LinkLearner, GraphSAGE):
     """GraphSAGE for links."""
