@@ -102,8 +102,9 @@ class GAT(Neural):
     """Graph attention network; see :class:`Neural` for the other parameters.
 
     `n_heads` heads share the `width` numbers of a layer; `use_weights` lets scores depend on edge weights.
-    One layer, as was best in the paper on most data. `learning_rate` is the one of the other models: the
-    paper's 0.0005 takes about twenty times the epochs.
+    One layer, as was best in the paper on most data. `learning_rate` is the one of the other models: inside a
+    training fold of Wiki it gave F1 0.671 after 33 epochs, the paper's 0.0005 without a refit 0.647 after 468
+    (it needs `max_epochs` of 800).
     """
 
     n_layers: int = 1
