@@ -213,6 +213,22 @@ def test_pairs_of_the_user_and_no_direction(listed: Listed) -> None:
         model.fit(split.names[:3], [1, 1, 1])
 
 
+@LINKS
+def test_recommends_who_is_likely_and_new(listed: Listed) -> None:
+    model = trained(listed.name, listed.task)
+    table = model.recommend("elm03", top=5)
+    assert table.columns.tolist() == ["neighbor", "probability"]
+    assert table["probability"].is_monotonic_decreasing
+    pairs = [("elm03", name) for name in table["neighbor"]]
+    np.testing.assert_allclose(model.predict_proba(pairs)[:, 1], table["probability"], atol=1e-6)
+    edges = network().first_order().to_pandas()
+    known = set(edges.loc[edges["source"] == "elm03", "target"])
+    assert known
+    assert not known & {*table["neighbor"]}
+    everyone = set(model.recommend("elm03", top=1000)["neighbor"])
+    assert everyone == set(network().vocabulary) - known - {"elm03"}
+
+
 @EVERY
 def test_what_is_wrong_is_said_in_the_name_of_the_model(listed: Listed) -> None:
     model = trained(listed.name, listed.task)

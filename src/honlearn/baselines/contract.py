@@ -203,6 +203,24 @@ class LinkBaseline(Baseline):
             linked = self._pairs_proba(pairs) if len(pairs) else np.zeros(0, np.float32)
         return np.stack([1.0 - linked, linked], 1).astype(np.float32)
 
+    def recommend(self, node: object, top: int = 10) -> pandas.DataFrame:
+        """Return the entities that `node` is most likely linked to and has no edge to yet, best first.
+
+        A table with neighbor and probability.
+        """
+        import pandas as pd
+
+        check_is_fitted(self, "state_")
+        check_integer(f"{type(self).__name__}.recommend", "top", top, 1)
+        names = self.network.vocabulary
+        new = check_links.new_pairs(self.network, names.index(node), self.directed)
+        with threads(self.n_threads):
+            pairs = check_links.in_order(new, self.directed)
+            linked = self._pairs_proba(pairs) if len(pairs) else np.zeros(0, np.float32)
+        best = np.argsort(-linked, kind="stable")[:top]
+        others = [names[int(code)] for code in new[best, 1]]
+        return pd.DataFrame({"neighbor": others, "probability": linked[best]})
+
 
 @contextmanager
 def speaking_of(model: object) -> Iterator[None]:

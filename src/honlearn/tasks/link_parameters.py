@@ -99,6 +99,15 @@ def in_order(pairs: Pairs, directed: bool) -> Pairs:
     return pairs if directed else np.sort(pairs, axis=1)
 
 
+def new_pairs(network: HigherOrderNetwork, entity: int, directed: bool) -> Pairs:
+    """Return the pairs of an entity with every other that it has no edge to yet, int32 [n, 2]."""
+    pairs = np.full((network.n_entities, 2), entity, np.int32)
+    pairs[:, 1] = np.arange(network.n_entities)
+    keys = pair_keys(pairs, network.n_entities, directed)
+    new = (pairs[:, 1] != entity) & ~np.isin(keys, linked_keys(network, directed))
+    return np.asarray(pairs[new])
+
+
 def labelled_pairs(network: HigherOrderNetwork, pairs: Any, y: Any, directed: bool) -> PairExamples:
     """Return examples from pairs of names and labels 1 and 0, each pair once, or raise a clear error."""
     codes = in_order(pair_codes(network, pairs, "fit"), directed)

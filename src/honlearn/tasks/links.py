@@ -21,7 +21,7 @@ from honlearn.models.pair_training import PairExamples, PairProblem, PairTrainer
 from honlearn.models.pairs import PairArchitecture, PairEnsemble
 from honlearn.models.runtime import Runtime
 from honlearn.models.training import Trainer, TrainingOptions
-from honlearn.sampling.pairs import Pairs, PairSampler, linked_keys, pair_keys
+from honlearn.sampling.pairs import Pairs, PairSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
@@ -239,19 +239,16 @@ class DGELinkPredictor(EnsembleEstimator):
         check_is_fitted(self, "ensemble_")
         check_integer("DGELinkPredictor.recommend", "top", top, 1)
         network, entity = self.network, self.network.vocabulary.index(node)
-        pairs = np.full((network.n_entities, 2), entity, np.int32)
-        pairs[:, 1] = np.arange(network.n_entities)
-        keys = pair_keys(pairs, network.n_entities, self.directed)
-        new = (pairs[:, 1] != entity) & ~np.isin(keys, linked_keys(network, self.directed))
+        new = check_links.new_pairs(network, entity, self.directed)
         _, inference = self._inference([], "recommend")
-        pairs = check_links.in_order(pairs[new], self.directed)
+        pairs = check_links.in_order(new, self.directed)
         if not len(pairs):
             return pd.DataFrame({"neighbor": [], "probability": [], "disagreement": []})
         with inference.run.threads():
             probability = inference.proba(pairs)[:, 1]
             best = np.argsort(-probability, kind="stable")[:top]
             members = inference.member_proba(pairs[best]) if self._has_members else None
-        others = [network.vocabulary[int(code)] for code in np.flatnonzero(new)[best]]
+        others = [network.vocabulary[int(code)] for code in new[best, 1]]
         table = pd.DataFrame({"neighbor": others, "probability": probability[best]})
         return table if members is None else table.assign(disagreement=disagreement(members))
 
