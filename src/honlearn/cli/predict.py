@@ -76,16 +76,18 @@ def predict(
         "nodes": len(table),
         "classes": len(fitted.classes_),
         "mean_confidence": round(float(table["confidence"].mean()), 4) if len(table) else None,
-        "mean_disagreement": round(float(table["disagreement"].mean()), 4) if len(table) else None,
     }
+    if "disagreement" in table:
+        facts["mean_disagreement"] = round(float(table["disagreement"].mean()), 4) if len(table) else None
     if as_json:
         import json
 
         typer.echo(json.dumps(facts))
     else:
+        apart = f", mean disagreement {facts['mean_disagreement']}" if "disagreement" in table else ""
         typer.echo(
             f"{output}: {len(table):,} nodes, {facts['classes']} classes, mean confidence "
-            f"{facts['mean_confidence']}, mean disagreement {facts['mean_disagreement']}"
+            f"{facts['mean_confidence']}{apart}"
         )
 
 

@@ -65,14 +65,18 @@ class Predictions:
         return metrics.scores(np.searchsorted(self.classes, np.asarray(truth)), self.proba, self.members)
 
     def table(self) -> pandas.DataFrame:
-        """Return node, label, one column ``p_<class>`` a class, confidence, entropy and disagreement."""
+        """Return node, label, one column ``p_<class>`` a class, confidence, entropy and disagreement.
+
+        A model without members has no column of disagreement.
+        """
         import pandas as pd
 
         columns: dict[str, Any] = {"node": list(self.nodes), "label": self.labels}
         columns |= {f"{PROBABILITY}{name}": self.proba[:, i] for i, name in enumerate(self.classes.tolist())}
         columns["confidence"] = self.proba.max(1)
         columns["entropy"] = metrics.entropy(self.proba)
-        columns["disagreement"] = self.disagreement
+        if self.members is not None:
+            columns["disagreement"] = self.disagreement
         return pd.DataFrame(columns)
 
 
