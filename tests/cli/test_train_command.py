@@ -44,7 +44,7 @@ def test_every_model_trains_and_predicts(honlearn: Run, files: Files, tmp_path: 
     assert facts["name"] == name.replace("-shared", "*")
     assert (facts["nodes"], facts["missing"], facts["classes"]) == (18, 1, 2)
     assert facts["learners"] == (2 if name.startswith("dge") else 1)
-    assert facts["seconds"] > 0
+    assert facts["seconds"] > 0 or name == "majority"  # counts in no time
     predicted = honlearn("predict", tmp_path / "m", "--json")
     assert {row["label"] for row in json.loads(predicted.out)} <= {"c0", "c1"}
 
