@@ -12,9 +12,9 @@ from baseline_cases import network
 from honlearn.baselines.gcn import GCNEncoder, GCNLinkPredictor
 from honlearn.baselines.graph import Graph
 from honlearn.baselines.neural import PairModel
-from honlearn.baselines.pair_head import PairBatches, PairHead, check_operator
+from honlearn.baselines.pair_head import PairBatches, PairHead
 from honlearn.errors import ParameterError
-from honlearn.tasks.link_parameters import training_pairs
+from honlearn.tasks.link_parameters import check_operator, training_pairs
 
 SEED = 4
 

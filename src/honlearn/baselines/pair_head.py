@@ -14,24 +14,14 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from honlearn.errors import ParameterError, check_choice
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.examples import split
 from honlearn.models.pair_training import PairExamples, Unlinked
-from honlearn.models.pairs import OPERATORS
+from honlearn.models.pairs import operate
 from honlearn.sampling.pairs import Pairs, edge_keys, pair_keys
 from honlearn.seeds import generator
 
 Step = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
-
-
-def check_operator(owner: str, operator: str) -> None:
-    """Raise unless `operator` is one of the pair operators, or several with ``+`` between."""
-    names = str(operator).split("+")
-    for name in names:
-        check_choice(owner, "operator", name, OPERATORS)
-    if len(set(names)) < len(names):
-        raise ParameterError(f"The 'operator' parameter of {owner} names one twice: {operator!r}")
 
 
 class PairHead(nn.Module):
@@ -55,17 +45,6 @@ class PairHead(nn.Module):
     def _one_way(self, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
         made = torch.cat([operate(name, u, v) for name in self.operators], 1)
         return self.layers(made).squeeze(1)  # type: ignore[no-any-return]
-
-
-def operate(operator: str, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    """Return what one operator makes of two ends [B, d] each: [B, d], or [B, 2 d] for ``"concat"``."""
-    if operator == "concat":
-        return torch.cat([u, v], 1)
-    if operator == "hadamard":
-        return u * v
-    if operator == "average":
-        return (u + v) / 2
-    return (u - v).abs() if operator == "l1" else (u - v).square()
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ class PairEnsemble(Ensemble):
     def _plain(self, h: torch.Tensor, u: Places, v: Places, this: Pass) -> torch.Tensor:
         """Return what the operators make of the pairs, side by side, [L, B, k · d]."""
         h_u, h_v = _take(this, h, u), _take(this, h, v)
-        return torch.cat([_operate(name, h_u, h_v) for name in self.shape.operators], 2)
+        return torch.cat([operate(name, h_u, h_v) for name in self.shape.operators], 2)
 
     def _dense(self, h: torch.Tensor, u: Places, v: Places, this: Pass) -> torch.Tensor:
         """Return the dense layer over what the operators make of the pairs, [L, B, pair_width]."""
@@ -125,14 +125,15 @@ class PairEnsemble(Ensemble):
             start += width
         if len(self.shape.operators) > 1:
             h_u, h_v = _take(this, h, u), _take(this, h, v)
-            rest = torch.cat([_operate(name, h_u, h_v) for name in self.shape.operators[1:]], 2)
+            rest = torch.cat([operate(name, h_u, h_v) for name in self.shape.operators[1:]], 2)
             z = z + product(run, rest, self.dense[:, start:].contiguous())
         return torch.relu(z)
 
 
-def _operate(operator: str, h_u: torch.Tensor, h_v: torch.Tensor) -> torch.Tensor:
+def operate(operator: str, h_u: torch.Tensor, h_v: torch.Tensor) -> torch.Tensor:
+    """Return what one operator makes of two ends [..., d] each: [..., d], or [..., 2 d] for ``"concat"``."""
     if operator == "concat":
-        return torch.cat([h_u, h_v], 2)
+        return torch.cat([h_u, h_v], -1)
     if operator == "hadamard":
         return h_u * h_v
     if operator == "average":

@@ -44,13 +44,7 @@ def named_as_links() -> Iterator[None]:
 def architecture(parameters: Mapping[str, Any], n_entities: int) -> PairArchitecture:
     """Return the ensemble's shape, or raise a ParameterError that names the parameter."""
     base = check.architecture(parameters, 2, n_entities)
-    names = str(parameters["operator"]).split("+")
-    for name in names:
-        check_choice(_OWNER, "operator", name, OPERATORS)
-    if len(set(names)) < len(names):
-        raise ParameterError(
-            f"The 'operator' parameter of {_OWNER} names one twice: {parameters['operator']!r}"
-        )
+    check_operator(_OWNER, parameters["operator"])
     check_choice(_OWNER, "pair_draw", parameters["pair_draw"], DRAWS)
     for name in ("directed", "hide_own", "new_negatives"):
         if not isinstance(parameters[name], (bool, np.bool_)):
@@ -63,6 +57,15 @@ def architecture(parameters: Mapping[str, Any], n_entities: int) -> PairArchitec
         pair_width=check_integer(_OWNER, "pair_width", parameters["pair_width"], 0),
         directed=bool(parameters["directed"]),
     )
+
+
+def check_operator(owner: str, operator: str) -> None:
+    """Raise unless `operator` is one of the pair operators, or several with ``+`` between."""
+    names = str(operator).split("+")
+    for name in names:
+        check_choice(owner, "operator", name, OPERATORS)
+    if len(set(names)) < len(names):
+        raise ParameterError(f"The 'operator' parameter of {owner} names one twice: {operator!r}")
 
 
 def training_options(parameters: Mapping[str, Any], n_pairs: int) -> TrainingOptions:
