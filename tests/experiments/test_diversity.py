@@ -13,9 +13,10 @@ from sklearn.metrics import cohen_kappa_score, log_loss
 import honlearn as hl
 from honlearn.errors import InputError
 from honlearn.experiments.characteristics import change_facts, node_facts, node_losses, on_axis, regression
-from honlearn.experiments.diversity import kappas, pair_facts, size_facts
+from honlearn.experiments.diversity import pair_facts, size_facts
 from honlearn.experiments.sources import Source
 from honlearn.results.artefacts import Answers, write_answers
+from honlearn.results.metrics import kappas
 
 CLASSES = ["a", "b", "c"]
 

@@ -10,7 +10,8 @@ from report_cases import EVIL
 from sklearn.metrics import cohen_kappa_score, confusion_matrix, precision_recall_fscore_support
 
 from honlearn.report.answers import Said, answers_of, class_scores, confusion, packed, reliability
-from honlearn.report.diversity import cohen_kappa, curves, kappas
+from honlearn.report.diversity import curves, likeness
+from honlearn.results.metrics import kappas
 from honlearn.results.runs import read_run
 
 
@@ -55,14 +56,14 @@ def test_kappa_is_scikit_learns() -> None:
     draw = np.random.default_rng(2)
     a, b = draw.integers(0, 5, 200), draw.integers(0, 5, 200)
     b[:120] = a[:120]
-    assert cohen_kappa(a, b, 5) == pytest.approx(cohen_kappa_score(a, b))
+    assert kappas(np.stack([a, b]), 5)[0, 1] == pytest.approx(cohen_kappa_score(a, b))
     same = np.zeros(7, int)
-    assert np.isnan(cohen_kappa(same, same, 3))
+    assert np.isnan(kappas(np.stack([same, same]), 3)[0, 1])
 
 
 def test_a_point_for_each_pair_and_fold() -> None:
     said = made(learners=4)
-    found = kappas(said)
+    found = likeness(said)
     assert found is not None
     assert len(found["points"]) == found["pairs"] == 3 * 6
     fold, i, j, kappa, loss = found["points"][0]
@@ -75,7 +76,7 @@ def test_a_point_for_each_pair_and_fold() -> None:
 
 
 def test_one_learner_has_no_diversity() -> None:
-    assert kappas(made(learners=1)) is None
+    assert likeness(made(learners=1)) is None
 
 
 def test_curves_average_fits_and_stages() -> None:

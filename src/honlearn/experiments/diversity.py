@@ -16,25 +16,9 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError
 from honlearn.results.artefacts import Answers, read_answers
-from honlearn.results.metrics import FLOOR
+from honlearn.results.metrics import FLOOR, kappas
 
 Numbers = NDArray[np.floating[Any]]
-
-
-def kappas(votes: NDArray[np.int64], classes: int) -> NDArray[np.float64]:
-    """Return Cohen's kappa of each pair of learners, [L, L], from their votes [L, B].
-
-    Agreement beyond chance; NaN where two learners give every node one and the same class.
-
-    >>> kappas(np.array([[0, 0, 1, 1], [0, 1, 1, 1]]), 2).tolist()
-    [[1.0, 0.5], [0.5, 1.0]]
-    """
-    chosen = votes[:, :, None] == np.arange(classes)
-    shares = chosen.mean(1)
-    observed = np.einsum("abc,dbc->ad", chosen.astype(np.float64), chosen.astype(np.float64)) / votes.shape[1]
-    chance = shares @ shares.T
-    room = 1.0 - chance
-    return np.where(room > 1e-12, (observed - chance) / np.where(room > 1e-12, room, 1.0), np.nan)
 
 
 def losses(members: Numbers, truth: NDArray[np.int64]) -> NDArray[np.float64]:

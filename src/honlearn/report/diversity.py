@@ -10,30 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from honlearn.report.answers import Said
-from honlearn.results.metrics import FLOOR
+from honlearn.results.metrics import FLOOR, kappas
 
 # Pairs kept for the page; more would only hide one another.
 MOST_POINTS = 1500
 
 
-def cohen_kappa(first: NDArray[np.int64], second: NDArray[np.int64], classes: int) -> float:
-    """Return Cohen's kappa of two lists of votes: agreement beyond what their class shares give by chance.
-
-    NaN where both always say the same one class, so that chance alone explains all.
-
-    >>> cohen_kappa(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), 2)
-    0.5
-    """
-    agreed = float((first == second).mean())
-    shares = [np.bincount(votes, minlength=classes) / len(votes) for votes in (first, second)]
-    chance = float(shares[0] @ shares[1])
-    return float("nan") if chance >= 1.0 - 1e-12 else (agreed - chance) / (1.0 - chance)
-
-
-def kappas(said: Said) -> dict[str, Any] | None:
+def likeness(said: Said) -> dict[str, Any] | None:
     """Return for each pair of learners in each fold its kappa and the mean of their two log losses.
 
     None where there are fewer than two learners. `mean_kappa` and `mean_loss` are over all pairs.
@@ -47,10 +32,10 @@ def kappas(said: Said) -> dict[str, Any] | None:
         here = np.flatnonzero(said.fold == fold)
         chosen = np.take_along_axis(members[:, here], said.truth[None, here, None], 2)[..., 0]
         loss = -np.log(np.clip(chosen.astype(np.float64), FLOOR, 1.0)).mean(1)
+        kappa = kappas(votes[:, here], len(said.classes))
         for i in range(len(members)):
             for j in range(i):
-                kappa = cohen_kappa(votes[i, here], votes[j, here], len(said.classes))
-                points.append((fold, j, i, kappa, float(loss[i] + loss[j]) / 2))
+                points.append((fold, j, i, float(kappa[i, j]), float(loss[i] + loss[j]) / 2))
     finite = [point for point in points if point[3] == point[3]]
     if not finite:
         return None

@@ -15,7 +15,7 @@ import numpy as np
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.report.answers import Said, answers_of, confusion, learner_bytes, packed, reliability
 from honlearn.report.checks import Evidence, run_checks
-from honlearn.report.diversity import curves, kappas
+from honlearn.report.diversity import curves, likeness
 from honlearn.report.explorer import explorer, next_step_changes
 from honlearn.report.link_answers import degree_average_precision, link_answers
 from honlearn.report.pack import plain
@@ -47,7 +47,7 @@ def study_page(
     step("predictions")
     place = {name: i for i, name in enumerate(seen["names"])} if seen else {}
     learnt = {row.name: curves(_histories(study, row)) for row in study.rows}
-    spread = {name: kappas(one) for name, one in said.items() if one is not None}
+    spread = {name: likeness(one) for name, one in said.items() if one is not None}
     step("checks")
     evidence = _evidence(study, rows, network, labels, about, said, learnt, spread)
     return {

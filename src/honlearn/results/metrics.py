@@ -75,6 +75,22 @@ def disagreement(members: Numbers) -> NDArray[np.float64]:
     return np.asarray(1.0 - (counts * (counts - 1)).sum(1) / (number * (number - 1)), np.float64)
 
 
+def kappas(votes: NDArray[np.int64], classes: int) -> NDArray[np.float64]:
+    """Return Cohen's kappa of each pair of learners, [L, L], from their votes [L, B].
+
+    Agreement beyond chance; NaN where two learners give every node one and the same class.
+
+    >>> kappas(np.array([[0, 0, 1, 1], [0, 1, 1, 1]]), 2).tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+    chosen = votes[:, :, None] == np.arange(classes)
+    shares = chosen.mean(1)
+    observed = np.einsum("abc,dbc->ad", chosen.astype(np.float64), chosen.astype(np.float64)) / votes.shape[1]
+    chance = shares @ shares.T
+    room = 1.0 - chance
+    return np.where(room > 1e-12, (observed - chance) / np.where(room > 1e-12, room, 1.0), np.nan)
+
+
 def entropy(proba: Numbers) -> NDArray[np.float64]:
     """Return the entropy of each row in nats, [B]."""
     exact = np.asarray(proba, np.float64)
