@@ -153,12 +153,6 @@ def standardised(rows: Rows) -> Rows:
     return np.asarray(centred / (scale if scale > 1e-9 else 1.0))
 
 
-def unit(rows: Rows) -> Rows:
-    """Return each row at a length of 1; one without any length stays as it is."""
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(length > 1e-9, length, 1.0))
-
-
 def _moments(rows: NDArray[Any]) -> tuple[Rows, Rows]:
     """Return mean and standard deviation of each column; of a constant one, 1."""
     mean, scale = rows.mean(0, dtype=np.float64), rows.std(0, dtype=np.float64)

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from honlearn.baselines.embedding import Embedding, EmbeddingClassifier, EmbeddingLinkPredictor, Rows, unit
+from honlearn.baselines.embedding import Embedding, EmbeddingClassifier, EmbeddingLinkPredictor, Rows
 from honlearn.errors import check_real
+from honlearn.hon.embedding import factors, unit
 from honlearn.hon.network import HigherOrderNetwork
 
 
@@ -51,24 +51,6 @@ def neighborhood_matrix(network: HigherOrderNetwork, decay: float = 1.0, edge_po
     return found.tocsr()
 
 
-def factors(matrix: Any, dimensions: int) -> NDArray[np.float64]:
-    """Return U √Σ and V √Σ side by side, [V, 2 d]; d is `dimensions`, or fewer where there are no more.
-
-    The sign of a pair of vectors is free: the largest number of U is made positive.
-    """
-    size = matrix.shape[0]
-    if dimensions < size // 2:
-        from scipy.sparse.linalg import svds
-
-        left, values, right = svds(matrix, k=dimensions, v0=np.full(size, size**-0.5))
-    else:
-        left, values, right = np.linalg.svd(matrix.toarray())
-    kept = np.argsort(-values, kind="stable")[:dimensions]
-    left, values, right = left[:, kept], values[kept], right[kept].T
-    sign = np.sign(left[np.abs(left).argmax(0), np.arange(len(kept))])
-    return np.asarray(np.hstack([left, right]) * np.tile(sign * np.sqrt(values), 2))
-
-
 @dataclass(eq=False, repr=False)
 class HONEM(Embedding):
     """Higher-order network embedding.
@@ -91,9 +73,7 @@ class HONEM(Embedding):
 
     def _embed(self) -> tuple[Rows, list[dict[str, Any]]]:
         matrix = neighborhood_matrix(self.network, self.decay, self.edge_power)
-        both = factors(matrix, self.dimensions)
-        middle = both.shape[1] // 2
-        return np.hstack([unit(both[:, :middle]), unit(both[:, middle:])]), []
+        return np.hstack([unit(part) for part in factors(matrix, self.dimensions)]), []
 
 
 @dataclass(eq=False, repr=False)

@@ -100,6 +100,11 @@ class OneLearner(EnsembleEstimator):
         "n_learners": 1,
         "n_heads": 1,
         "n_draws": 1,
+        "echo": True,
+        "path_features": 0,
+        "order": None,
+        "tau": None,
+        "min_support": None,
     }
 
     def _check(self) -> None:
@@ -120,7 +125,7 @@ class NodeLearner(OneLearner, DGEClassifier):
             return super().fit(X, y, sample_weight)
 
     def _sampler(self) -> RelativeSampler:
-        return BaseNodes(self.network)
+        return BaseNodes(self.network_)
 
     def _inference(self, X: Any, what: str) -> tuple[NDArray[np.int32], Inference]:
         with speaking_of(self):
@@ -163,7 +168,7 @@ class LinkLearner(OneLearner, DGELinkPredictor):
             return super().fit(X, y, exclude=exclude)
 
     def _sampler(self) -> PairSampler:
-        return BasePairs(self.network, self.directed)
+        return BasePairs(self.network_, self.directed)
 
     def _inference(self, X: Any, what: str) -> tuple[Pairs, PairInference]:
         with speaking_of(self):

@@ -18,8 +18,9 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.baselines import skipgram
-from honlearn.baselines.embedding import Embedding, EmbeddingClassifier, EmbeddingLinkPredictor, Rows, unit
+from honlearn.baselines.embedding import Embedding, EmbeddingClassifier, EmbeddingLinkPredictor, Rows
 from honlearn.errors import InputError, check_integer, check_real
+from honlearn.hon.embedding import unit
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
 from honlearn.paths import read_paths

@@ -90,7 +90,7 @@ def keep_node_answers(
         drawn[..., own] = votes
         arrays["drawn"] = drawn
         if relatives is not None:
-            arrays["relatives"] = artefacts.place_in_family(estimator.network)[relatives].astype(np.int32)
+            arrays["relatives"] = artefacts.place_in_family(_network(estimator))[relatives].astype(np.int32)
     artefacts.write_answers(run, digest, artefacts.Answers(about, arrays))
 
 
@@ -114,7 +114,7 @@ def keep_link_answers(
     if members is not None:
         arrays["members"] = members.astype(np.float16)
     new = [] if whole is None else link_candidates(whole, CANDIDATES)
-    new = [pair for pair in new if all(name in estimator.network.vocabulary for name in pair)]
+    new = [pair for pair in new if all(name in _network(estimator).vocabulary for name in pair)]
     if new:
         chance = np.asarray(estimator.predict_proba(new))[:, 1]
         best = np.argsort(-chance, kind="stable")[:KEPT]
@@ -172,3 +172,9 @@ def _history(estimator: Any) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _network(estimator: Any) -> HigherOrderNetwork:
+    """Return the network that an estimator was fitted on: the one it was given, or has chosen."""
+    network: HigherOrderNetwork = getattr(estimator, "network_", estimator.network)
+    return network

@@ -77,6 +77,10 @@ class GramCounts:
         parameters = GrowParameters(order, tau, min_support)
         return build_network(self._trie, self.vocabulary, divergence, kept, parameters)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> GramCounts:
+        """Return itself: counts do not change, and scikit-learn's `clone` should share them."""
+        return self
+
     def __repr__(self) -> str:
         return f"GramCounts(order={self.order}, {len(self.vocabulary):,} entities, {len(self):,} grams)"
 

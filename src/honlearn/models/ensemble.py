@@ -39,6 +39,7 @@ class Architecture:
     normalize: bool = True
     identity: bool = True
     n_heads: int = 5
+    echo: bool = True
 
     @property
     def is_joint(self) -> bool:
@@ -68,7 +69,8 @@ class Ensemble(nn.Module):
         layers, width_in = [], None
         for number, width in enumerate(shape.widths):
             last = number == len(shape.widths) - 1
-            place = LayerShape(number, width_in, width, last, shape.n_entities, features, shape.identity)
+            entities = (shape.n_entities, features, shape.identity, shape.echo)
+            place = LayerShape(number, width_in, width, last, *entities)
             layers.append(LAYERS[shape.aggregator](place, generators))
             width_in = width
         self.layers = nn.ModuleList(layers)

@@ -51,7 +51,10 @@ class Pass(NamedTuple):
 
 
 class LayerShape(NamedTuple):
-    """Where a layer stands: number, input width (None: look-ups), output width, last or not, its input."""
+    """Where a layer stands: number, input width (None: look-ups), output width, last or not, its input.
+
+    With `echo` roots look themselves up as others do, without it their features only.
+    """
 
     number: int
     width_in: int | None
@@ -60,6 +63,7 @@ class LayerShape(NamedTuple):
     n_entities: int
     features: Features | None
     identity: bool
+    echo: bool = True
 
 
 class Layer(nn.Module):
@@ -90,9 +94,19 @@ class Layer(nn.Module):
 
     def table(self, this: Pass, weight: Any) -> torch.Tensor:
         """Return the input of a first layer times `weight`, [1|L, V, d]."""
-        rate = 0.0 if self.entry_dropout else this.input_dropout
-        out: torch.Tensor = weight.table(this.run, this.site(self.shape.number, "features", rate))
+        out: torch.Tensor = weight.table(this.run, self._feature_site(this))
         return out
+
+    def own_table(self, this: Pass, weight: Any) -> torch.Tensor:
+        """Return :meth:`table` for the use `own`: without echo with rows for roots, [1|L, V|2 V, d]."""
+        if self.shape.echo:
+            return self.table(this, weight)
+        out: torch.Tensor = weight.table_for_roots(this.run, self._feature_site(this))
+        return out
+
+    def _feature_site(self, this: Pass) -> Dropout:
+        """Return the site that drops elements of features, where they are all that there is."""
+        return this.site(self.shape.number, "features", 0.0 if self.entry_dropout else this.input_dropout)
 
     def finish(self, this: Pass, hop: Hop, x: torch.Tensor) -> torch.Tensor:
         """Return relu and dropout of x, or x itself in the last layer."""
@@ -116,7 +130,8 @@ class MeanLayer(Layer):
         """Return the rows of this layer, [L, R, width]; of a first layer, unless it is the last, look-ups."""
         weights = (self.own, self.into, self.out_of)
         if x is None:
-            own, into, out_of = (self.table(this, weight) for weight in weights)
+            own = self.own_table(this, self.own)
+            into, out_of = self.table(this, self.into), self.table(this, self.out_of)
             hidden = this.site(self.shape.number, "hidden", this.hidden_dropout)
             sites = LookupSites(*self.input_sites(this), hidden)
             looked_up = Lookups(this.run, hop, (own, into, out_of), self.bias, sites)
@@ -144,15 +159,15 @@ class MaxPoolLayer(Layer):
         run, still = this.run, this.site(0, "own", 0.0)
         if x is None:
             sites = self.input_sites(this)
-            tables = [self.table(this, w) for w in (self.own, self.pool_into, self.pool_out_of)]
-            own = sum_rows(run, hop.own, hop.rows, tables[0], sites[0])
+            tables = [self.table(this, w) for w in (self.pool_into, self.pool_out_of)]
+            own = sum_rows(run, hop.own, hop.rows, self.own_table(this, self.own), sites[0])
         else:
             sites = (still, still, still)
-            tables = [x, product(run, x, self.pool_into), product(run, x, self.pool_out_of)]
+            tables = [product(run, x, self.pool_into), product(run, x, self.pool_out_of)]
             own = product(run, sum_rows(run, hop.own, hop.rows, x, still), self.own)
         # relu and a bias keep the order of values, so they can follow the maximum.
-        into = max_rows(run, hop.into, hop.rows, tables[1], sites[1])
-        out_of = max_rows(run, hop.out_of, hop.rows, tables[2], sites[2])
+        into = max_rows(run, hop.into, hop.rows, tables[0], sites[1])
+        out_of = max_rows(run, hop.out_of, hop.rows, tables[1], sites[2])
         pooled = torch.relu(torch.cat([into, out_of], 2) + self.pool_bias[:, None])
         width = into.shape[2]
         z = torch.cat([own, pooled[..., :width] @ self.into, pooled[..., width:] @ self.out_of], 2)
@@ -184,7 +199,7 @@ class GINLayer(Layer):
         factor = 1 + self.epsilon[:, None]
         if x is None:
             sites = self.input_sites(this)
-            tables = [self.table(this, w) for w in (self.into, self.out_of)]
+            tables = [self.own_table(this, w) for w in (self.into, self.out_of)]
             parts = [
                 factor[..., i : i + 1] * sum_rows(run, hop.own, rows, tables[i], sites[0])
                 + sum_rows(run, part, rows, tables[i], sites[1 + i])

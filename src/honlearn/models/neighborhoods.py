@@ -2,7 +2,8 @@
 
 In: a network and the roots ``[L, B]`` of a batch. Out: one :class:`Hop` a layer, first layer first. Exact
 neighbourhoods hold every neighbour with its weight; sampled ones hold the draws of
-:mod:`honlearn.sampling.neighbors`. The layers cannot tell them apart.
+:mod:`honlearn.sampling.neighbors`. The layers cannot tell them apart. Without echo (see :class:`Echo`) a root
+does not hear who it is.
 """
 
 from __future__ import annotations
@@ -48,6 +49,22 @@ class Hop(NamedTuple):
     once: bool = False
 
 
+class Echo(NamedTuple):
+    """What becomes of a root's echo: whether it is heard, and whether entities have features beside a name.
+
+    A training root can recognise itself, which a tested one cannot: by its own look-up, and by the contexts
+    around it, for the only in-neighbour of ``v|u`` is u, and who returns goes from ``v|u`` to u. Where the
+    echo is not `heard`, a root looks up its features only (or nothing, where it has none), and a context
+    ``v|u`` does not look up u among its neighbours. Both concern the first layer, which alone knows names.
+    """
+
+    heard: bool = True
+    features: bool = False
+
+
+_ECHO = Echo()
+
+
 class Neighborhood(Protocol):
     """Gives the hops of a batch; `rows_a_root` rows of the first layer belong to each root alone."""
 
@@ -65,32 +82,63 @@ def _mark_neighbors(indptr: Any, indices: Any, nodes: Any, mark: Any) -> Any:
 
 
 class ExactNeighborhood:
-    """Every neighbour, weighted by its share of weight ** power (mean) or by share × degree (sum)."""
+    """Every neighbour, weighted by its share of weight ** power (mean) or by share × degree (sum).
+
+    Without echo, row ``n_nodes + 1 + i`` of every layer but the last is node i as a root sees itself.
+    """
 
     def __init__(
-        self, network: HigherOrderNetwork, n_layers: int, sums: bool = False, power: float = 1.0
+        self,
+        network: HigherOrderNetwork,
+        n_layers: int,
+        sums: bool = False,
+        power: float = 1.0,
+        echo: Echo = _ECHO,
     ) -> None:
-        self.n_nodes, self.n_layers = network.n_nodes, n_layers
+        self.n_nodes, self.n_layers, self.echo = network.n_nodes, n_layers, echo
         self.rows_a_root = 1
         self._into = _scaled(network.in_indptr, network.in_indices, network.in_weights**power, sums)
         self._out_of = _scaled(network.indptr, network.indices, network.weights**power, sums)
         self._everyone = np.arange(network.n_nodes, dtype=np.int32)[None]
         self._own = _single(network.n_nodes, self._everyone)
-        self._first = Hop(
-            self._everyone,
-            _single(network.n_nodes, np.ascontiguousarray(network.base)[None]),
-            _collapsed(self._into, network.base),
-            _collapsed(self._out_of, network.base),
-        )
+        into, out_of = (_collapsed(part, network.base) for part in (self._into, self._out_of))
+        own = np.ascontiguousarray(network.base)
+        if not echo.heard:
+            before = _entity_before(network)
+            into, out_of = (_doubled(_without(part, before, sums)) for part in (into, out_of))
+            hidden = own + network.n_entities if echo.features else np.full_like(own, -1)
+            own = np.concatenate([own, [np.int32(-1)], hidden])
+        self._first = Hop(self._everyone, _single(len(own), own[None]), into, out_of)
 
     def hops(self, roots: NDArray[np.int32], streams: NDArray[np.uint64], step: int) -> list[Hop]:
         """Return the hops; layers before the last compute the rows that the next one reads."""
-        needed: list[NDArray[np.int32]] = [np.ascontiguousarray(roots, np.int32)]
+        roots = np.ascontiguousarray(roots, np.int32)
+        needed = [roots]
         for _ in range(self.n_layers - 1):
             needed.insert(0, self._reach(needed[0]))
+        if not self.echo.heard:
+            return self._hops_without_echo(roots, needed)
         hops = [self._first._replace(rows=needed[0])]
         for before, rows in itertools.pairwise(needed):
             hops.append(self._hop(rows, before))
+        return hops
+
+    def _hops_without_echo(self, roots: NDArray[np.int32], needed: list[NDArray[np.int32]]) -> list[Hop]:
+        """Return the hops where each root [L, B] has rows of its own, behind those that are `needed`."""
+        (learners, count), selves = roots.shape, roots + np.int32(self.n_nodes + 1)
+        if self.n_layers == 1:
+            return [self._first._replace(rows=selves)]
+        rows = [np.hstack([np.repeat(part, learners, 0), selves]) for part in needed[:-1]]
+        hops = [self._first._replace(rows=rows[0])]
+        for layer in range(1, self.n_layers):
+            before, last = needed[layer - 1], layer == self.n_layers - 1
+            hop = self._hop(roots if last else rows[layer], before)
+            places = np.arange(before.shape[1], before.shape[1] + count, dtype=np.int32)[None]
+            own = np.full((learners, 2 * self.n_nodes + 1), -1, np.int32)
+            own[:, : self.n_nodes] = hop.own.indices
+            np.put_along_axis(own, roots if last else selves, np.repeat(places, learners, 0), 1)
+            into, out_of = (hop.into, hop.out_of) if last else (_doubled(hop.into), _doubled(hop.out_of))
+            hops.append(Hop(hop.rows, _single(own.shape[1], own), into, out_of))
         return hops
 
     def _reach(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -122,9 +170,16 @@ class SampledNeighborhood:
     """
 
     def __init__(
-        self, network: HigherOrderNetwork, fan_outs: Sequence[int], sums: bool = False, power: float = 1.0
+        self,
+        network: HigherOrderNetwork,
+        fan_outs: Sequence[int],
+        sums: bool = False,
+        power: float = 1.0,
+        echo: Echo = _ECHO,
     ) -> None:
-        self.fan_outs, self.sums = tuple(fan_outs), sums
+        self.fan_outs, self.sums, self.echo = tuple(fan_outs), sums, echo
+        self.n_entities = network.n_entities
+        self._before = np.append(_entity_before(network), np.int32(-1))
         levels = np.cumprod([1, *(2 * n for n in self.fan_outs[:-1])])
         self.rows_a_root = int(levels.sum())
         self.sampler = NeighborSampler(network, power)
@@ -146,7 +201,7 @@ class SampledNeighborhood:
         parts = []
         if first:
             bases = np.take(self._base, nodes)
-            own = shape.own._replace(indices=np.ascontiguousarray(bases[:, :count]))
+            own = shape.own._replace(indices=self._own(bases, count, levels[0].shape[1]))
         else:
             own = shape.own
         for side, places in enumerate(shape.places):
@@ -155,12 +210,31 @@ class SampledNeighborhood:
             else:
                 indices = np.where(np.take(nodes, places, 1) >= 0, places, np.int32(-1))
             weights = shape.weights
+            if first and not self.echo.heard:
+                indices, weights = self._without_returns(nodes[:, :count], indices, shape)
             if self.sums:
                 factors = self._degrees[side][nodes[:, :count]] / shape.counts.astype(np.float32)
                 weights = np.repeat(factors, shape.counts, 1)
             parts.append(Rows(shape.indptr, indices, weights))
         into, out_of = parts
         return Hop(shape.rows, own, into, out_of, once=not first)
+
+    def _own(self, bases: NDArray[np.int32], count: int, roots: int) -> NDArray[np.int32]:
+        """Return what each of `count` rows looks up as its own; the first `roots` of them may not hear it."""
+        own = np.ascontiguousarray(bases[:, :count])
+        if not self.echo.heard:
+            own[:, :roots] = own[:, :roots] + self.n_entities if self.echo.features else -1
+        return own
+
+    def _without_returns(
+        self, nodes: NDArray[np.int32], indices: NDArray[np.int32], shape: _TreeShape
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return entries and weights, the entity that a context comes from left out of its neighbours."""
+        back = indices == np.repeat(self._before[nodes], shape.counts, 1)
+        left = np.where(back, np.int32(-1), indices)
+        kept = np.add.reduceat(left >= 0, shape.indptr[:-1], axis=1)
+        weights = (1 / np.maximum(kept, 1)).astype(np.float32)
+        return left, np.repeat(weights, shape.counts, 1)
 
 
 class _TreeShape(NamedTuple):
@@ -208,6 +282,31 @@ def _single(count: int, places: NDArray[np.int32]) -> Rows:
     """Return rows with one entry of weight 1 each."""
     ones = np.ones((1, count), np.float32)
     return Rows(np.arange(count + 1, dtype=np.int64), np.ascontiguousarray(places, np.int32), ones)
+
+
+def _entity_before(network: HigherOrderNetwork) -> NDArray[np.int32]:
+    """Return the entity that each node comes from, −1 for a base node: u for ``v|u`` and for ``v|u,t``."""
+    before = np.full(network.n_nodes, -1, np.int32)
+    contexts = slice(network.n_entities, None)
+    before[contexts] = network.grams[network.gram_offsets[:-1][contexts] + 1]
+    return before
+
+
+def _without(rows: Rows, before: NDArray[np.int32], sums: bool) -> Rows:
+    """Return the rows over entities without the one that each comes from; means are means of the rest."""
+    row = np.repeat(np.arange(len(before)), np.diff(rows.indptr))
+    kept = rows.indices[0] != before[row]
+    row, indices, weights = row[kept], rows.indices[0, kept], rows.weights[0, kept]
+    if not sums:
+        total = np.bincount(row, weights, minlength=len(before))
+        weights = (weights / total[row]).astype(np.float32)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(before)))])
+    return Rows(indptr.astype(np.int64), indices[None], weights[None])
+
+
+def _doubled(rows: Rows) -> Rows:
+    """Return the n rows, an empty one, and the n rows again; the entries are there once."""
+    return rows._replace(indptr=np.concatenate([rows.indptr, rows.indptr]))
 
 
 def _collapsed(rows: Rows, base: NDArray[np.int32]) -> Rows:

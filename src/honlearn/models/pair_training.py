@@ -139,11 +139,22 @@ class PairTrainer(Trainer):
             self._drawn_for = epoch
         return self._pairs
 
-    @torch.no_grad()
     def _validate(self) -> tuple[list[float], list[float]]:
         """Return loss and average precision of each group on the validation part."""
         from sklearn.metrics import average_precision_score
 
+        logits = self._held_logits()
+        linked = (logits[:, :, 1] - logits[:, :, 0]).cpu().numpy()
+        truth = self.problem.examples.labels[self._held]
+        # A few pairs of a user can leave one kind alone to validate on: they have a loss, but no precision.
+        if not 0 < truth[0].sum() < truth.shape[1]:
+            return self._losses(logits, self._held).tolist(), [0.0] * len(truth)
+        score = [float(average_precision_score(t, s)) for t, s in zip(truth, linked, strict=True)]
+        return self._losses(logits, self._held).tolist(), score
+
+    @torch.no_grad()
+    def _held_logits(self) -> torch.Tensor:
+        """Return the logits of each group on the validation part, [G, h, 2]."""
         self.ensemble.eval()
         occasion: tuple[Label, ...] = ("validation",) if self.shape.variant == "batch" else ()
         near = self.problem.near
@@ -156,11 +167,4 @@ class PairTrainer(Trainer):
             this = Pass(self.run, self._streams, (self.at.epoch << 20) + start)
             some = self._held[:, start : start + size]
             parts.append(self.ensemble(self._roots(some, *occasion), near, this))
-        logits = torch.cat(parts, 1)
-        linked = (logits[:, :, 1] - logits[:, :, 0]).cpu().numpy()
-        truth = self.problem.examples.labels[self._held]
-        # A few pairs of a user can leave one kind alone to validate on: they have a loss, but no precision.
-        if not 0 < truth[0].sum() < truth.shape[1]:
-            return self._losses(logits, self._held).tolist(), [0.0] * len(truth)
-        score = [float(average_precision_score(t, s)) for t, s in zip(truth, linked, strict=True)]
-        return self._losses(logits, self._held).tolist(), score
+        return torch.cat(parts, 1)

@@ -221,9 +221,24 @@ class Trainer:
         self._leave()
         return row
 
-    @torch.no_grad()
+    def held_proba(self, state: dict[str, torch.Tensor]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the validation part [G, h] of each group after `fit`, and what it says of it, [G, h, C]."""
+        for name, parameter in self.ensemble.named_parameters():
+            parameter.data = state[name].to(self.run.device)
+        self.at.live = list(range(len(self.at.best_epochs[0])))
+        self.at.stage = 0
+        self._gather_examples()
+        return self._held, torch.softmax(self._held_logits().double(), 2).cpu().numpy()
+
     def _validate(self) -> tuple[list[float], list[float]]:
         """Return loss and share of right answers of each group on its validation part."""
+        logits = self._held_logits()
+        right = logits.argmax(2).cpu().numpy() == self.problem.examples.labels[self._held]
+        return self._losses(logits, self._held).tolist(), right.mean(1).tolist()
+
+    @torch.no_grad()
+    def _held_logits(self) -> torch.Tensor:
+        """Return the logits of each group on its validation part, [G, h, C]."""
         self.ensemble.eval()
         occasion: tuple[Label, ...] = ("validation",) if self.shape.variant == "batch" else ()
         roots, near = self._roots(self._held, *occasion), self.problem.near
@@ -232,9 +247,7 @@ class Trainer:
             # Steps of their own, so that parts do not share the neighbours they sample.
             this = Pass(self.run, self._streams, (self.at.epoch << 20) + start)
             parts.append(self.ensemble(roots[:, start : start + size], near, this))
-        logits = torch.cat(parts, 1)
-        right = logits.argmax(2).cpu().numpy() == self.problem.examples.labels[self._held]
-        return self._losses(logits, self._held).tolist(), right.mean(1).tolist()
+        return torch.cat(parts, 1)
 
     def _keep(self, places: list[int]) -> None:
         """Copy the weights of the groups at these places among the living to the best."""

@@ -96,8 +96,20 @@ class InputWeight(nn.Module):
             return self.identity
         if self.identity is None:
             return self.features.times(run, self.matrix, site)
-        still = Dropout(0.0, site.keys)
-        return self.identity + self.features.times(run, self.matrix, still)
+        return self.identity + self._of_features(run, site)
+
+    def table_for_roots(self, run: Runtime, site: Dropout) -> torch.Tensor:
+        """Return :meth:`table` and below it the same without identities, [1|L, 2 V, d], where it has both."""
+        if self.matrix is None or self.identity is None:
+            return self.table(run, site)
+        nameless = self._of_features(run, site)
+        return torch.cat([self.identity + nameless, nameless], 1)
+
+    def _of_features(self, run: Runtime, site: Dropout) -> torch.Tensor:
+        """Return the features times their matrix, whole: beside identities, neighbours are dropped."""
+        assert self.matrix is not None
+        assert self.features is not None
+        return self.features.times(run, self.matrix, Dropout(0.0, site.keys))
 
 
 def as_features(values: Any, n_entities: int) -> NDArray[np.float32] | Any:

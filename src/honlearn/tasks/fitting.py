@@ -1,4 +1,4 @@
-"""What the estimators share: the two trainings of a fit, what is remembered of them, and saving.
+"""What the estimators share: the network, the two trainings of a fit, what is remembered, and saving.
 
 In: a way to make a trainer, and options. Out: fitted attributes. The first training finds how many epochs are
 best for each learner, on a validation part; the second trains anew on everything for `refit` times as many.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
@@ -16,16 +16,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from honlearn.errors import check_integer
+from honlearn.hon.embedding import path_embedding
 from honlearn.models.ensemble import Architecture, Ensemble, count_parameters
 from honlearn.models.training import Trainer, TrainingOptions
+from honlearn.models.weights import Features
 from honlearn.tasks import parameters as check
+from honlearn.tasks import structure
 from honlearn.tasks.html import Shown
 
 if TYPE_CHECKING:
+    from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
 
 Schedule = list[list[int]] | None
@@ -57,10 +62,14 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
     A subclass with fewer parameters says in `_settled` what the others are.
     """
 
-    network: HigherOrderNetwork
+    network: Any
     features: Any
     refit: Any
+    n_learners: Any
+    verbose: bool | None
     seed_: int
+    network_: HigherOrderNetwork
+    path_vectors_: NDArray[np.float32] | None
     architecture_: Any
     classes_: NDArray[Any]
     _ensemble: type[Ensemble] = Ensemble
@@ -76,6 +85,64 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         """Return the parameters, those that the class has settled among them."""
         return {**self._settled, **self.get_params(deep=False)}
 
+    # --- the network ---------------------------------------------------------------------------------
+
+    def _settle_network(self, *examples: Any) -> None:
+        """Set the network that is trained on: the one given, or the one that suits these examples best."""
+        given, grows = self._given(), "tau" in self.get_params(deep=False)
+        if grows and structure.is_source(self.network):
+            self.network_ = self._grown(given, examples)
+        else:
+            self.network_ = check.network(self.network, given)
+        count = check.path_features(given["path_features"])
+        self.path_vectors_ = path_embedding(self.network_, count) if count else None
+
+    def _grown(self, given: Mapping[str, Any], examples: tuple[Any, ...]) -> HigherOrderNetwork:
+        """Return the network that the parameters name, or the best of those that they leave open."""
+        owner = type(self).__name__
+        counts = structure.counts_of(owner, self.network, given["order"])
+        wanted = {name: given[name] for name in structure.PARAMETERS}
+        fields = structure.candidates(owner, counts, wanted, self._count_examples(counts, examples))
+        if len(fields) == 1:
+            return fields[0].network
+        race = structure.Race(fields)
+        if given["checkpoint"] is not None:
+            race.checkpoint = _beside(Path(given["checkpoint"]), "structure")
+            race.seconds_between = float(given["checkpoint_seconds"])
+            arrays = [np.asarray(part.network.grams) for part in fields]
+            race.fingerprint = self._fingerprint("structure", [*arrays, *map(_as_bytes, examples)])
+
+        def validate(network: HigherOrderNetwork, learners: Sequence[int]) -> structure.Held:
+            settings = dict.fromkeys(structure.PARAMETERS) | {
+                "network": network,
+                "validation_fraction": structure.HELD,
+                "checkpoint": None,
+                "verbose": False,
+                "random_state": self.seed_,
+            }
+            candidate: EnsembleEstimator = clone(self).set_params(**settings)
+            return candidate._held(learners, *examples)
+
+        winner = race.run(validate, check_integer(owner, "n_learners", self.n_learners, 1), self.verbose)
+        self.search_results_ = race.results(winner)
+        if race.checkpoint is not None:
+            race.checkpoint.unlink(missing_ok=True)
+        return winner.network
+
+    def _count_examples(self, counts: GramCounts, examples: tuple[Any, ...]) -> int:
+        """Return how many examples a fit on these arguments has; a subclass knows."""
+        raise NotImplementedError
+
+    def _held(self, learners: Sequence[int], *examples: Any) -> structure.Held:
+        """Train these learners; return what each holds back, and its chance for the truth; a subclass's."""
+        raise NotImplementedError
+
+    def _inputs(self) -> Features | None:
+        """Return what is known of the entities beside their names: features of the user, vectors of paths."""
+        return check.user_features(self.features, self.network_, self.path_vectors_)
+
+    # --- training ------------------------------------------------------------------------------------
+
     def _train_twice(self, make: MakeTrainer, options: TrainingOptions) -> tuple[State, list[Trainer]]:
         """Run the trainings; return the state that predicts and the trainers, the last one's state."""
         # Without a validation part there is nothing to search for.
@@ -84,7 +151,7 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         schedule: Schedule = None
         for phase in ("search", "refit") if factor else ("search",):
             if phase == "refit" and options.checkpoint is not None:
-                options = dataclasses.replace(options, checkpoint=_refit_checkpoint(options.checkpoint))
+                options = dataclasses.replace(options, checkpoint=_beside(options.checkpoint, "refit"))
             trainers.append(make(options, schedule, phase))
             state = trainers[-1].fit()
             best = trainers[-1].at.best_epochs
@@ -95,8 +162,9 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         """Return a digest of all that decides the result, so that a checkpoint finds only its own run."""
         given = {k: v for k, v in self._given().items() if k not in _NOT_DECIDING}
         text = repr((type(self).__name__, phase, self.seed_, sorted(given.items())))
-        digest, network = hashlib.sha256(text.encode()), self.network
-        for array in (network.grams, network.indptr, network.indices, network.weights, *examples):
+        digest, network = hashlib.sha256(text.encode()), getattr(self, "network_", None)
+        arrays = [] if network is None else [network.grams, network.indptr, network.indices, network.weights]
+        for array in (*arrays, *examples):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
@@ -114,15 +182,14 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         self.best_epochs_ = np.concatenate([np.asarray(row) for row in trainers[-1].at.best_epochs])
         if checkpoint is not None:
             checkpoint.unlink(missing_ok=True)
-            _refit_checkpoint(checkpoint).unlink(missing_ok=True)
+            _beside(checkpoint, "refit").unlink(missing_ok=True)
 
     def _restore(self, state: State) -> None:
         """Build the ensemble that predicts from a state; learners of bag* now have weights of their own."""
         shape = self.architecture_
         if shape.is_sequential:
             shape = dataclasses.replace(shape, shared=False)
-        features = check.user_features(self.features, self.network)
-        self.ensemble_ = self._ensemble(shape, self.seed_, range(shape.n_learners), features)
+        self.ensemble_ = self._ensemble(shape, self.seed_, range(shape.n_learners), self._inputs())
         self.ensemble_.load_state_dict(state)
         self.n_parameters_ = count_parameters(self.ensemble_)
 
@@ -153,6 +220,12 @@ def disagreement(members: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.asarray(1.0 - agreeing, np.float64)
 
 
-def _refit_checkpoint(path: Path) -> Path:
-    """Return the checkpoint of the second training, beside that of the first."""
-    return path.with_name(path.name + ".refit")
+def _as_bytes(value: Any) -> NDArray[np.uint8]:
+    """Return a list of names, labels or pairs as bytes, for a digest."""
+    plain = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value, dtype=object)
+    return np.frombuffer(repr(plain.tolist()).encode(), np.uint8)
+
+
+def _beside(path: Path, phase: str) -> Path:
+    """Return the checkpoint of another phase, beside that of the first training."""
+    return path.with_name(f"{path.name}.{phase}")

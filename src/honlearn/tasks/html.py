@@ -26,7 +26,7 @@ class Shown:
 
 def estimator_html(estimator: Any) -> str:
     """Return the HTML of an estimator: its network, settings other than the defaults, and its fit."""
-    network = estimator.network
+    network = getattr(estimator, "network_", estimator.network)
     sizes = ""
     if hasattr(network, "n_entities"):
         sizes = (

@@ -6,27 +6,31 @@ scores pairs, says what each learner thinks, and recommends new neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from honlearn.errors import check_integer
+from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.pair_inference import PairInference
 from honlearn.models.pair_training import PairExamples, PairProblem, PairTrainer, Unlinked
 from honlearn.models.pairs import PairArchitecture, PairEnsemble
 from honlearn.models.runtime import Runtime
 from honlearn.models.training import Trainer, TrainingOptions
+from honlearn.paths.paths import Paths
 from honlearn.sampling.pairs import Pairs, PairSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
-from honlearn.tasks.fitting import EnsembleEstimator, Schedule, State, disagreement, of_members
+from honlearn.tasks.fitting import EnsembleEstimator, MakeTrainer, Schedule, disagreement, of_members
 from honlearn.tasks.link_split import hide_pairs
+from honlearn.tasks.structure import Held
 
 if TYPE_CHECKING:
     import pandas
@@ -62,11 +66,13 @@ class DGELinkPredictor(EnsembleEstimator):
     """
 
     _ensemble = PairEnsemble
+    # Ends of a pair are known by their names, and what is near them must not tell a link that is hidden.
+    _settled: ClassVar[Mapping[str, Any]] = {"echo": True, "path_features": 0}
     ensemble_: PairEnsemble
 
     def __init__(
         self,
-        network: HigherOrderNetwork,
+        network: HigherOrderNetwork | GramCounts | Paths,
         variant: str = "bag",
         shared: bool = False,
         n_learners: int = 16,
@@ -84,6 +90,9 @@ class DGELinkPredictor(EnsembleEstimator):
         pair_draw: str = "independent",
         hide_own: bool = True,
         new_negatives: bool = True,
+        order: int | str | None = None,
+        tau: float | str | None = None,
+        min_support: int | str | None = None,
         learning_rate: float = 0.01,
         batch_size: int | None = None,
         max_epochs: int | None = None,
@@ -119,6 +128,9 @@ class DGELinkPredictor(EnsembleEstimator):
         self.pair_draw = pair_draw
         self.hide_own = hide_own
         self.new_negatives = new_negatives
+        self.order = order
+        self.tau = tau
+        self.min_support = min_support
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.max_epochs = max_epochs
@@ -144,41 +156,47 @@ class DGELinkPredictor(EnsembleEstimator):
         Without X every linked pair is trained on, and as many pairs that are not; `exclude` names pairs that
         are held out for a test: they and their ways back are no examples of either kind.
         """
-        given = self._given()
         with check_links.named_as_links():
-            network = check.network(self.network)
-            shape = check_links.architecture(given, network.n_entities)
-            check.draws(given["n_draws"])
             self.seed_ = root_seed(self.random_state)
-            examples, unlinked = check_links.training_pairs(network, X, y, exclude, self.directed, self.seed_)
-            unlinked = unlinked if given["new_negatives"] else None
-            options = check_links.training_options(given, len(examples))
-            state, trainers = self._train(shape, options, examples, unlinked)
+            self._settle_network(X, y, exclude)
+            shape, options, examples, unlinked = self._prepared(X, y, exclude)
+            make, run = self._trainers(shape, examples, unlinked)
+            with run.threads():
+                state, trainers = self._train_twice(make, options)
         self.classes_ = np.array([0, 1])
         self.n_linked_ = int(examples.labels.sum())
         self._remember(shape, state, trainers, options.checkpoint)
         return self
 
-    def _train(
+    def _prepared(
+        self, X: Any, y: Any, exclude: Any
+    ) -> tuple[PairArchitecture, TrainingOptions, PairExamples, Unlinked | None]:
+        """Return what parameters and arguments come to, all of it checked."""
+        given, network = self._given(), self.network_
+        shape = check_links.architecture(given, network.n_entities)
+        check.draws(given["n_draws"])
+        examples, unlinked = check_links.training_pairs(network, X, y, exclude, self.directed, self.seed_)
+        options = check_links.training_options(given, len(examples))
+        return shape, options, examples, unlinked if given["new_negatives"] else None
+
+    def _trainers(
         self,
         shape: PairArchitecture,
-        options: TrainingOptions,
         examples: PairExamples,
         unlinked: Unlinked | None,
         learners: Sequence[int] | None = None,
-    ) -> tuple[State, list[Trainer]]:
-        """Train the ensemble, or some of its learners; return the best state and the trainers."""
+    ) -> tuple[MakeTrainer, Runtime]:
+        """Return what makes trainers of the ensemble, or of some of its learners, and where they run."""
         learners = range(shape.n_learners) if learners is None else learners
-        network, features = self.network, check.user_features(self.features, self.network)
-        run, sampler = Runtime(self.device, self.n_threads), self._sampler()
-        given = self._given()
+        network, given, features = self.network_, self._given(), self._inputs()
+        run = Runtime(self.device, self.n_threads)
 
         def hide(pairs: Pairs) -> Any:
             return check.neighborhood(hide_pairs(network, pairs), shape, given)
 
         problem = PairProblem(
             check.neighborhood(network, shape, given),
-            sampler,
+            self._sampler(),
             examples,
             self.seed_,
             learners,
@@ -198,12 +216,28 @@ class DGELinkPredictor(EnsembleEstimator):
             mark = self._fingerprint(phase, arrays)
             return PairTrainer(ensemble, problem, options, run, schedule, mark)
 
+        return make, run
+
+    def _count_examples(self, counts: GramCounts, examples: tuple[Any, ...]) -> int:
+        pairs, y, exclude = examples
+        first = counts.grow(1)
+        return len(check_links.training_pairs(first, pairs, y, exclude, self.directed, self.seed_)[0])
+
+    def _held(self, learners: Sequence[int], *examples: Any) -> Held:
+        self.seed_ = root_seed(self.random_state)
+        self._settle_network(*examples)
+        shape, options, known, unlinked = self._prepared(*examples)
+        # Structure is judged by learners on their own, however the ensemble will pool them.
+        shape = dataclasses.replace(shape, variant="bag", shared=False)
+        make, run = self._trainers(shape, known, unlinked, learners)
         with run.threads():
-            return self._train_twice(make, options)
+            trainer = make(options, None, "structure")
+            held, proba = trainer.held_proba(trainer.fit())
+        return held, np.take_along_axis(proba, known.labels[held][:, :, None], 2)[:, :, 0]
 
     def _sampler(self) -> PairSampler:
         """Return what says which nodes of two families stand for a pair."""
-        return PairSampler(self.network, self.directed)
+        return PairSampler(self.network_, self.directed)
 
     # --- predicting ----------------------------------------------------------------------------------
 
@@ -238,7 +272,7 @@ class DGELinkPredictor(EnsembleEstimator):
 
         check_is_fitted(self, "ensemble_")
         check_integer("DGELinkPredictor.recommend", "top", top, 1)
-        network, entity = self.network, self.network.vocabulary.index(node)
+        network, entity = self.network_, self.network_.vocabulary.index(node)
         new = check_links.new_pairs(network, entity, self.directed)
         _, inference = self._inference([], "recommend")
         pairs = check_links.in_order(new, self.directed)
@@ -254,9 +288,9 @@ class DGELinkPredictor(EnsembleEstimator):
 
     def _inference(self, X: Any, what: str) -> tuple[Pairs, PairInference]:
         check_is_fitted(self, "ensemble_")
-        pairs = check_links.in_order(check_links.pair_codes(self.network, X, what), self.directed)
+        pairs = check_links.in_order(check_links.pair_codes(self.network_, X, what), self.directed)
         given = self._given()
-        near = check.neighborhood(self.network, self.architecture_, given)
+        near = check.neighborhood(self.network_, self.architecture_, given)
         run, sampler = Runtime(self.device, self.n_threads), self._sampler()
         count, joint = check.draws(given["n_draws"]), given["pair_draw"] == "joint"
         return pairs, PairInference(self.ensemble_, near, sampler, self.seed_, run, count, joint)

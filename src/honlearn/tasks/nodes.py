@@ -6,6 +6,7 @@ that predicts classes, probabilities, what each learner thinks, and how far the 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any
@@ -14,16 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.ensemble import Architecture, Ensemble
 from honlearn.models.examples import Examples
 from honlearn.models.inference import Inference
 from honlearn.models.runtime import Runtime
 from honlearn.models.training import Problem, Trainer, TrainingOptions
+from honlearn.paths.paths import Paths
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import parameters as check
-from honlearn.tasks.fitting import EnsembleEstimator, Schedule, State, of_members
+from honlearn.tasks.fitting import EnsembleEstimator, MakeTrainer, Schedule, of_members
+from honlearn.tasks.structure import Held
 
 
 class DGEClassifier(EnsembleEstimator):
@@ -70,7 +74,7 @@ class DGEClassifier(EnsembleEstimator):
 
     def __init__(
         self,
-        network: HigherOrderNetwork,
+        network: HigherOrderNetwork | GramCounts | Paths,
         variant: str = "bag",
         shared: bool = False,
         n_learners: int = 16,
@@ -82,6 +86,11 @@ class DGEClassifier(EnsembleEstimator):
         features: Any = None,
         identity: bool = True,
         n_heads: int = 5,
+        echo: bool = False,
+        path_features: int = 0,
+        order: int | str | None = None,
+        tau: float | str | None = None,
+        min_support: int | str | None = None,
         learning_rate: float = 0.01,
         batch_size: int | None = None,
         max_epochs: int = 100,
@@ -112,6 +121,11 @@ class DGEClassifier(EnsembleEstimator):
         self.features = features
         self.identity = identity
         self.n_heads = n_heads
+        self.echo = echo
+        self.path_features = path_features
+        self.order = order
+        self.tau = tau
+        self.min_support = min_support
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.max_epochs = max_epochs
@@ -134,44 +148,61 @@ class DGEClassifier(EnsembleEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DGEClassifier:
         """Train on the nodes named in X with labels y; other nodes of the network take part unlabelled."""
-        network = check.network(self.network)
-        given = self._given()
+        self.seed_ = root_seed(self.random_state)
+        self._settle_network(X, y, sample_weight)
+        classes, shape, options, examples = self._prepared(X, y, sample_weight)
+        make, run = self._trainers(shape, examples)
+        with run.threads():
+            state, trainers = self._train_twice(make, options)
+        self.classes_ = classes
+        self._remember(shape, state, trainers, options.checkpoint)
+        return self
+
+    def _prepared(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[NDArray[Any], Architecture, TrainingOptions, Examples]:
+        """Return the classes, and what parameters and arguments come to, all of it checked."""
+        given, network = self._given(), self.network_
         nodes = check.node_codes(network, X, "fit")
         classes, codes = check.class_codes(y, len(nodes))
         weights = check.example_weights(given["class_weight"], sample_weight, classes, codes)
         shape = check.architecture(given, len(classes), network.n_entities)
         options, _ = check.training_options(given, len(nodes)), check.draws(given["n_draws"])
-        self.seed_ = root_seed(self.random_state)
-        state, trainers = self._train(shape, options, Examples(nodes, codes, weights))
-        self.classes_ = classes
-        self._remember(shape, state, trainers, options.checkpoint)
-        return self
+        return classes, shape, options, Examples(nodes, codes, weights)
 
-    def _train(
-        self,
-        shape: Architecture,
-        options: TrainingOptions,
-        examples: Examples,
-        learners: Sequence[int] | None = None,
-    ) -> tuple[State, list[Trainer]]:
-        """Train the ensemble, or some of its learners; return the best state and the trainers."""
+    def _trainers(
+        self, shape: Architecture, examples: Examples, learners: Sequence[int] | None = None
+    ) -> tuple[MakeTrainer, Runtime]:
+        """Return what makes trainers of the ensemble, or of some of its learners, and where they run."""
         learners = range(shape.n_learners) if learners is None else learners
-        features = check.user_features(self.features, self.network)
-        near = check.neighborhood(self.network, shape, self._given())
-        run, sampler = Runtime(self.device, self.n_threads), self._sampler()
-        problem = Problem(near, sampler, examples, self.seed_, learners)
+        near = check.neighborhood(self.network_, shape, self._given())
+        run, features = Runtime(self.device, self.n_threads), self._inputs()
+        problem = Problem(near, self._sampler(), examples, self.seed_, learners)
 
         def make(options: TrainingOptions, schedule: Schedule, phase: str) -> Trainer:
             ensemble = Ensemble(shape, self.seed_, learners, features)
             mark = self._fingerprint(phase, (examples.nodes, examples.labels, examples.weights))
             return Trainer(ensemble, problem, options, run, schedule, mark)
 
+        return make, run
+
+    def _count_examples(self, counts: GramCounts, examples: tuple[Any, ...]) -> int:
+        return len(examples[0])
+
+    def _held(self, learners: Sequence[int], *examples: Any) -> Held:
+        self.seed_ = root_seed(self.random_state)
+        self._settle_network(*examples)
+        _, shape, options, known = self._prepared(*examples)
+        # Structure is judged by learners on their own, however the ensemble will pool them.
+        make, run = self._trainers(dataclasses.replace(shape, variant="bag", shared=False), known, learners)
         with run.threads():
-            return self._train_twice(make, options)
+            trainer = make(options, None, "structure")
+            held, proba = trainer.held_proba(trainer.fit())
+        return held, np.take_along_axis(proba, known.labels[held][:, :, None], 2)[:, :, 0]
 
     def _sampler(self) -> RelativeSampler:
         """Return what says which node of an entity's family stands for it."""
-        return RelativeSampler(self.network)
+        return RelativeSampler(self.network_)
 
     # --- predicting ----------------------------------------------------------------------------------
 
@@ -233,8 +264,8 @@ class DGEClassifier(EnsembleEstimator):
 
     def _inference(self, X: Any, what: str) -> tuple[NDArray[np.int32], Inference]:
         check_is_fitted(self, "ensemble_")
-        nodes = check.node_codes(self.network, X, what)
-        near = check.neighborhood(self.network, self.architecture_, self._given())
+        nodes = check.node_codes(self.network_, X, what)
+        near = check.neighborhood(self.network_, self.architecture_, self._given())
         run, sampler = Runtime(self.device, self.n_threads), self._sampler()
         count = check.draws(self._given()["n_draws"])
         return nodes, Inference(self.ensemble_, near, sampler, self.seed_, run, count)

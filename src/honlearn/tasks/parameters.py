@@ -17,28 +17,41 @@ from honlearn.errors import InputError, ParameterError, check_choice, check_inte
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.ensemble import MAX_LAYERS, VARIANTS, Architecture
 from honlearn.models.layers import LAYERS
-from honlearn.models.neighborhoods import ExactNeighborhood, Neighborhood, SampledNeighborhood
+from honlearn.models.neighborhoods import Echo, ExactNeighborhood, Neighborhood, SampledNeighborhood
 from honlearn.models.training import TrainingOptions
 from honlearn.models.weights import Features
+from honlearn.tasks.structure import PARAMETERS
 
 _OWNER = "DGEClassifier"
 
 
-def network(value: object) -> HigherOrderNetwork:
+def network(value: object, parameters: Mapping[str, Any] | None = None) -> HigherOrderNetwork:
     """Return `value` if it is a network, or raise an error that says how to make one."""
     if not isinstance(value, HigherOrderNetwork):
         raise ParameterError(
             f"The 'network' parameter of {_OWNER} must be a HigherOrderNetwork; make one with "
             f"honlearn.grow(paths) or honlearn.load_network(file). Got {type(value).__name__} instead."
         )
+    asked = [name for name in PARAMETERS if (parameters or {}).get(name) is not None]
+    if asked:
+        raise ParameterError(
+            f"{_OWNER}: {listed(asked)} cannot be chosen for a network that is grown already; pass paths "
+            "(honlearn.read_paths) or counts (honlearn.count_grams) in its place, or leave "
+            f"{'it' if len(asked) == 1 else 'them'} out"
+        )
     return value
+
+
+def path_features(value: Any) -> int:
+    """Return how many numbers of paths stand beside an entity's name, 0 for none."""
+    return check_integer(_OWNER, "path_features", value, 0)
 
 
 def architecture(parameters: Mapping[str, Any], n_classes: int, n_entities: int) -> Architecture:
     """Return the ensemble's shape, or raise a ParameterError that names the parameter."""
     check_choice(_OWNER, "variant", parameters["variant"], VARIANTS)
     check_choice(_OWNER, "aggregator", parameters["aggregator"], LAYERS)
-    for name in ("shared", "normalize", "identity"):
+    for name in ("shared", "normalize", "identity", "echo"):
         if not isinstance(parameters[name], (bool, np.bool_)):
             raise ParameterError(
                 f"The {name!r} parameter of {_OWNER} must be True or False. Got {parameters[name]!r} instead."
@@ -49,9 +62,10 @@ def architecture(parameters: Mapping[str, Any], n_classes: int, n_entities: int)
         raise ParameterError(
             f"The 'widths' parameter of {_OWNER} must name 1 to {MAX_LAYERS} layers. Got {widths!r} instead."
         )
-    if not parameters["identity"] and parameters["features"] is None:
+    if not parameters["identity"] and parameters["features"] is None and not parameters["path_features"]:
         raise ParameterError(
-            f"{_OWNER}: identity=False needs features; pass features=[V, F] or identity=True"
+            f"{_OWNER}: identity=False needs features; pass features=[V, F], path_features=32, or "
+            "identity=True"
         )
     return Architecture(
         variant=parameters["variant"],
@@ -64,6 +78,8 @@ def architecture(parameters: Mapping[str, Any], n_classes: int, n_entities: int)
         normalize=bool(parameters["normalize"]),
         identity=bool(parameters["identity"]),
         n_heads=check_integer(_OWNER, "n_heads", parameters["n_heads"], 1),
+        # Features alone do not say who somebody is, so there is no echo to hear.
+        echo=bool(parameters["echo"]) or not parameters["identity"],
     )
 
 
@@ -113,8 +129,9 @@ def neighborhood(hon: HigherOrderNetwork, shape: Architecture, parameters: Mappi
     """Return exact neighbourhoods, or sampled ones where fan-outs are given, one for each layer."""
     sums, fan_outs = shape.aggregator == "gin", parameters["fan_outs"]
     power = check_real(_OWNER, "edge_power", parameters["edge_power"], 0, 10)
+    echo = Echo(shape.echo, parameters["features"] is not None or parameters["path_features"] > 0)
     if fan_outs is None:
-        return ExactNeighborhood(hon, len(shape.widths), sums, power)
+        return ExactNeighborhood(hon, len(shape.widths), sums, power, echo)
     fan_outs = tuple(fan_outs)
     if len(fan_outs) != len(shape.widths):
         raise ParameterError(
@@ -122,7 +139,7 @@ def neighborhood(hon: HigherOrderNetwork, shape: Architecture, parameters: Mappi
             f"{len(shape.widths)} layers in widths. Got {fan_outs!r} instead."
         )
     checked = [check_integer(_OWNER, "fan_outs", n, 1) for n in fan_outs]
-    return SampledNeighborhood(hon, checked, sums, power)
+    return SampledNeighborhood(hon, checked, sums, power, echo)
 
 
 def node_codes(hon: HigherOrderNetwork, nodes: Any, what: str) -> NDArray[np.int32]:
@@ -194,10 +211,12 @@ def example_weights(
     return weights.astype(np.float32)
 
 
-def user_features(values: Any, hon: HigherOrderNetwork) -> Features | None:
-    """Return user features [V, F], rows in the order of ``network.vocabulary``, or raise a clear error."""
+def user_features(
+    values: Any, hon: HigherOrderNetwork, more: NDArray[np.float32] | None = None
+) -> Features | None:
+    """Return user features [V, F], rows in the order of ``network.vocabulary``, and `more` beside them."""
     if values is None:
-        return None
+        return None if more is None else Features(more)
     if hasattr(values, "reindex"):
         index = values.index.astype(str)
         missing = [name for name in hon.vocabulary.names if name not in index]
@@ -213,4 +232,10 @@ def user_features(values: Any, hon: HigherOrderNetwork) -> Features | None:
         )
     if not np.isfinite(values.data if hasattr(values, "tocsr") else values).all():
         raise InputError("features hold numbers that are not finite; fill or remove them")
-    return Features(values)
+    if more is None:
+        return Features(values)
+    if hasattr(values, "tocsr"):
+        from scipy.sparse import csr_array, hstack
+
+        return Features(hstack([values, csr_array(more)]))
+    return Features(np.hstack([values, more]))

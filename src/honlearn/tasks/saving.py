@@ -18,14 +18,26 @@ from honlearn.hon.formats import load_network
 from honlearn.models.ensemble import Architecture
 from honlearn.models.pairs import PairArchitecture
 from honlearn.tasks.storage import NETWORK, plain, read_config, read_tensors, unplain, write_model
+from honlearn.tasks.structure import PARAMETERS
 
 if TYPE_CHECKING:
+    import pandas
+
     from honlearn.tasks.links import DGELinkPredictor
     from honlearn.tasks.nodes import DGEClassifier
 
 # Held in other ways, or of this machine and this run only.
-_LEFT_OUT = ("network", "features", "random_state", "checkpoint", "device", "n_threads", "verbose")
-_FEATURES = "features."
+_LEFT_OUT = (
+    "network",
+    *PARAMETERS,
+    "features",
+    "random_state",
+    "checkpoint",
+    "device",
+    "n_threads",
+    "verbose",
+)
+_FEATURES, _PATHS = "features.", "path_vectors"
 
 
 def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.PathLike[str]) -> None:
@@ -40,15 +52,21 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
         "architecture": plain_architecture(model.architecture_),
         "classes": {"dtype": "str" if text else model.classes_.dtype.str, "values": plain(model.classes_)},
         "best_epochs": plain(model.best_epochs_),
-        "history": [
-            # JSON has no NaN: what a phase does not have is null.
-            {name: None if value != value else value for name, value in row.items()}
-            for row in model.history_.to_dict("records")
-        ],
+        "history": _rows(model.history_),
     }
+    if hasattr(model, "search_results_"):
+        config["search_results"] = _rows(model.search_results_)
     tensors = {f"ensemble.{name}": tensor for name, tensor in model.ensemble_.state_dict().items()}
     tensors |= _feature_tensors(model.features, model)
-    write_model(folder, type(model).__name__, config, tensors, model.network)
+    if model.path_vectors_ is not None:
+        tensors[_PATHS] = torch.from_numpy(model.path_vectors_)
+    write_model(folder, type(model).__name__, config, tensors, model.network_)
+
+
+def _rows(table: pandas.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table for JSON, which has no NaN: what a row does not have is null."""
+    rows = table.to_dict("records")
+    return [{str(k): None if value != value else plain(value) for k, value in row.items()} for row in rows]
 
 
 def load_model(folder: str | os.PathLike[str], made: type | None = None) -> Any:
@@ -77,13 +95,16 @@ def load_model(folder: str | os.PathLike[str], made: type | None = None) -> Any:
     network = load_network(os.path.join(folder, NETWORK))
     try:
         model = estimator(network, features=_features(tensors), random_state=config["seed"], **given)
-        model.seed_ = config["seed"]
+        model.seed_, model.network_ = config["seed"], network
+        model.path_vectors_ = tensors[_PATHS].numpy() if _PATHS in tensors else None
         shape = {**config["architecture"], "widths": tuple(config["architecture"]["widths"])}
         model.architecture_ = architecture(**shape)
         values, dtype = config["classes"]["values"], config["classes"]["dtype"]
         model.classes_ = np.array(values, dtype=dtype)
         model.best_epochs_ = np.array(config["best_epochs"])
         model.history_ = pd.DataFrame(config["history"])
+        if "search_results" in config:
+            model.search_results_ = pd.DataFrame(config["search_results"])
         prefix = "ensemble."
         state = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
         model._restore(state)
@@ -108,7 +129,7 @@ def _feature_tensors(values: Any, model: DGEClassifier | DGELinkPredictor) -> di
         return {_FEATURES + name: torch.from_numpy(np.array(part)) for name, part in parts.items()}
     if hasattr(values, "reindex"):
         values = (
-            values.set_axis(values.index.astype(str)).loc[list(model.network.vocabulary.names)].to_numpy()
+            values.set_axis(values.index.astype(str)).loc[list(model.network_.vocabulary.names)].to_numpy()
         )
     return {_FEATURES + "dense": torch.from_numpy(np.array(values, np.float32))}
 

@@ -1,0 +1,114 @@
+"""Vectors of entities from the steps that a network remembers, by a factorisation of what lies near what.
+
+In: a network. Out: unit vectors float32 [V, d], deterministic. Entities are alike that are passed before or
+after the same others, up to `reach` steps away; two steps are followed through the contexts, so that who
+comes from u at v goes on as those from u do. What is factorised is the positive part of
+
+    log( M(i, j) / (M(i) · P(j)) ),    P(j) ∝ M(j)^0.75,    M = Σ_t (steps of length t, both ways),
+
+which is what skip-gram with negative sampling approximates (Levy & Goldberg, NeurIPS 2014).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from honlearn.hon.network import HigherOrderNetwork
+
+_SMOOTHING = 0.75
+# Pairs of entities that are held at most; a network with more is looked at one step ahead only.
+_MOST = 50_000_000
+
+
+def steps_apart(network: HigherOrderNetwork, reach: int = 2) -> Any:
+    """Return how often j is passed 1 … `reach` steps after i, a SciPy CSR array [V, V].
+
+    One step is what was counted. Further ones are expected: of those who came to a node as many go on as
+    leave it, by its shares. Where the context was kept that is what was counted, too.
+
+    >>> from honlearn.hon.build import grow
+    >>> network = grow([["A", "C", "D"], ["B", "C", "E"], ["B", "C"]] * 6)
+    >>> steps_apart(network).toarray()[0].tolist()  # A: C is next, then D and never E
+    [0.0, 0.0, 6.0, 6.0, 0.0]
+    """
+    size, nodes, sources = network.n_entities, network.n_nodes, network.sources
+    weights = network.weights.astype(np.float64)
+    arrived = np.bincount(network.indices, weights, minlength=nodes)
+    left = np.bincount(sources, weights, minlength=nodes)
+    # More leave than came where paths begin: then everyone who came goes on.
+    onward = sparse.csr_array(
+        (weights / np.maximum(arrived, left)[sources], (sources, network.indices)), shape=(nodes, nodes)
+    )
+    base = sparse.csr_array((np.ones(nodes), (np.arange(nodes), network.base)), shape=(nodes, size))
+    # The edges of base nodes count every step once; those of contexts tell the same steps again.
+    first = network.order[sources] == 1
+    at = sparse.csr_array(
+        (weights[first], (network.base[sources[first]], network.indices[first])), shape=(size, nodes)
+    )
+    found = at @ base
+    for _ in range(reach - 1):
+        if float(np.diff(onward.indptr)[at.indices].sum()) > _MOST:
+            break
+        at = at @ onward
+        found = found + at @ base
+    return found.tocsr()
+
+
+def information(counts: Any) -> Any:
+    """Return the positive pointwise mutual information of counts [V, V], with smoothed columns, as CSR."""
+    counts = counts.tocoo()
+    rows = np.asarray(counts.sum(1)).ravel()
+    columns = np.asarray(counts.sum(0)).ravel() ** _SMOOTHING
+    columns /= max(columns.sum(), 1e-300)
+    values = np.log(counts.data / (rows[counts.row] * columns[counts.col]))
+    kept = values > 0
+    ends = (counts.row[kept], counts.col[kept])
+    return sparse.csr_array((values[kept], ends), shape=counts.shape)
+
+
+def factors(matrix: Any, dimensions: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return U √Σ and V √Σ of a truncated SVD, [V, d] each; d is `dimensions`, or fewer if there are no more.
+
+    The sign of a pair of vectors is free: the largest number of U is made positive.
+    """
+    size = matrix.shape[0]
+    if dimensions < size // 2:
+        from scipy.sparse.linalg import svds
+
+        left, values, right = svds(matrix, k=dimensions, v0=np.full(size, size**-0.5))
+    else:
+        left, values, right = np.linalg.svd(matrix.toarray())
+    kept = np.argsort(-values, kind="stable")[:dimensions]
+    left, values, right = left[:, kept], values[kept], right[kept].T
+    scale = np.sign(left[np.abs(left).argmax(0), np.arange(len(kept))]) * np.sqrt(values)
+    return left * scale, right * scale
+
+
+def unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each row at a length of 1; one without any length stays as it is."""
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(length > 1e-9, length, 1.0))
+
+
+def path_embedding(network: HigherOrderNetwork, dimensions: int, reach: int = 2) -> NDArray[np.float32]:
+    """Return a unit vector for each entity, float32 [V, d], d at most `dimensions`; zeros for the isolated.
+
+    >>> from honlearn.hon.build import grow
+    >>> sides = (("X", "abc"), ("Y", "def"))
+    >>> trips = [[a, hub, b] for hub, side in sides for a in side for b in side if a != b]
+    >>> vectors = path_embedding(grow(trips), 4)
+    >>> alike = vectors @ vectors.T
+    >>> bool(alike[2, 3] > 0.9), bool(abs(alike[2, 5]) < 0.1)  # a and b, a and d
+    (True, True)
+    """
+    ahead = steps_apart(network, reach)
+    near = (ahead + ahead.T).tocsr()
+    near.setdiag(0)
+    near.eliminate_zeros()
+    if near.nnz == 0:
+        return np.zeros((network.n_entities, min(dimensions, network.n_entities)), np.float32)
+    return unit(factors(information(near), dimensions)[0]).astype(np.float32)

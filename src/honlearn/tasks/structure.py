@@ -1,0 +1,243 @@
+"""Structure chosen for the task: which order, tau and min_support make the network that answers best.
+
+In: counts of grams and a way to train a few learners on a network with a validation part each. Out: the
+network chosen, and a table of all that were tried. Networks for many values come from one count (pruning is a
+comparison). Candidates race: all are validated by a few learners, the better part by more of them
+(successive halving), on the same validation parts, so that losses are compared node by node. The first-order
+network races to the end, and another wins only if it is better by more than the standard error.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from honlearn.errors import ParameterError, check_integer, check_real
+from honlearn.hon.build import GramCounts, count_grams
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
+from honlearn.paths.paths import Paths
+from honlearn.progress import progress
+
+if TYPE_CHECKING:
+    import pandas
+
+AUTO = "auto"
+PARAMETERS = ("order", "tau", "min_support")
+TAUS = (1.0, 3.0, 10.0, 30.0)
+SUPPORTS = (1, 10)
+# How far counting looks back when the order is to be found.
+LONGEST = 3
+# The share of the examples that learners of the race are validated on.
+HELD = 0.25
+_PARTS = (3 / 16, 6 / 16, 9 / 16)
+
+# Trains learners [a, b) on a network: their validation parts [L, h], and the chance of the truth there.
+Held = tuple[NDArray[np.int64], NDArray[np.float64]]
+Validate = Callable[[HigherOrderNetwork, Sequence[int]], Held]
+
+
+@dataclass
+class Candidate:
+    """A network that takes part; for each example the sum of chances given to the truth, and by how many."""
+
+    order: int
+    tau: float | None
+    min_support: int
+    network: HigherOrderNetwork
+    chance: NDArray[np.float64]
+    voices: NDArray[np.int64]
+    learners: int = 0
+    seconds: float = 0.0
+
+    @property
+    def is_first_order(self) -> bool:
+        """Whether no node remembers."""
+        return self.network.n_conditional == 0
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """The loss of the pooled learners on each example, NaN where none of them held it back."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return -np.log(np.maximum(self.chance / self.voices, 1e-12))
+
+    @property
+    def loss(self) -> float:
+        """The mean loss, the smaller the better."""
+        return float(np.nanmean(self.losses))
+
+
+@dataclass
+class Race:
+    """The candidates, and where the race stands in a checkpoint."""
+
+    candidates: list[Candidate]
+    checkpoint: Path | None = None
+    fingerprint: str = ""
+    seconds_between: float = 60.0
+    _saved: float = field(default_factory=time.monotonic)
+
+    def run(self, validate: Validate, n_learners: int, show: bool | None) -> Candidate:
+        """Let the candidates race and return the winner."""
+        self._resume()
+        parts = sorted({max(2, math.ceil(n_learners * part)) for part in _PARTS})
+        running = self.candidates
+        with progress("choosing the structure", total=self._work(parts), show=show) as advance:
+            for learners in parts:
+                for candidate in running:
+                    if candidate.learners < learners:
+                        self._validate(candidate, range(candidate.learners, learners), validate)
+                    advance(1, f"best loss {min(one.loss for one in running if one.learners):.3f}")
+                running = self._better(running)
+        return self._winner(running)
+
+    def _work(self, parts: Sequence[int]) -> int:
+        sizes = [len(self.candidates)]
+        for _ in parts[1:]:
+            sizes.append(min(sizes[-1], max(3, math.ceil(sizes[-1] / 3)) + 1))
+        return sum(sizes)
+
+    def _validate(self, candidate: Candidate, learners: range, validate: Validate) -> None:
+        started = time.process_time()
+        held, chance = validate(candidate.network, learners)
+        np.add.at(candidate.chance, held, chance)
+        np.add.at(candidate.voices, held, 1)
+        candidate.learners = learners.stop
+        candidate.seconds += time.process_time() - started
+        self._maybe_save()
+
+    def _better(self, running: Sequence[Candidate]) -> list[Candidate]:
+        """Return the third with the least losses, and the first-order network in any case."""
+        ordered = sorted(running, key=lambda candidate: candidate.loss)
+        kept = ordered[: max(3, math.ceil(len(ordered) / 3))]
+        return kept + [one for one in ordered if one.is_first_order and one not in kept]
+
+    def _winner(self, running: Sequence[Candidate]) -> Candidate:
+        """Return the best of those that ran to the end, or first order where the gain is within noise."""
+        best = min(running, key=lambda candidate: candidate.loss)
+        first = next((one for one in running if one.is_first_order), None)
+        if first is None or best is first:
+            return best
+        gain, error = _difference(first, best)
+        return best if gain > error else first
+
+    # --- checkpoints ---------------------------------------------------------------------------------
+
+    def _maybe_save(self) -> None:
+        if self.checkpoint is None or time.monotonic() - self._saved < self.seconds_between:
+            return
+        record = {"done": [[one.learners, one.seconds] for one in self.candidates]}
+        tensors = {f"chance{i}": torch.from_numpy(one.chance) for i, one in enumerate(self.candidates)}
+        tensors |= {f"voices{i}": torch.from_numpy(one.voices) for i, one in enumerate(self.candidates)}
+        save_checkpoint(self.checkpoint, self.fingerprint, record, tensors)
+        self._saved = time.monotonic()
+
+    def _resume(self) -> None:
+        if self.checkpoint is None or not self.checkpoint.exists():
+            return
+        record, tensors = load_checkpoint(self.checkpoint, self.fingerprint)
+        for i, (one, (learners, seconds)) in enumerate(zip(self.candidates, record["done"], strict=True)):
+            one.learners, one.seconds = learners, seconds
+            one.chance[:], one.voices[:] = tensors[f"chance{i}"].numpy(), tensors[f"voices{i}"].numpy()
+
+    def results(self, winner: Candidate) -> pandas.DataFrame:
+        """Return a row for each candidate, those that ran longest first, then by their loss."""
+        import pandas as pd
+
+        first = next((one for one in self.candidates if one.is_first_order), None)
+        rows = []
+        for one in sorted(self.candidates, key=lambda one: (-one.learners, one.loss)):
+            gain, error = (math.nan, math.nan) if first is None else _difference(first, one)
+            rows.append(
+                {
+                    "order": one.order,
+                    "tau": math.nan if one.tau is None else one.tau,
+                    "min_support": one.min_support,
+                    "nodes": one.network.n_nodes,
+                    "edges": one.network.n_edges,
+                    "learners": one.learners,
+                    "loss": one.loss,
+                    "gain": gain,
+                    "standard_error": error,
+                    "cpu_seconds": round(one.seconds, 3),
+                    "chosen": one is winner,
+                }
+            )
+        return pd.DataFrame(rows)
+
+
+def _difference(one: Candidate, other: Candidate) -> tuple[float, float]:
+    """Return how much more `one` loses than `other` on examples that both know, and the standard error."""
+    by_example = one.losses - other.losses
+    by_example = by_example[np.isfinite(by_example)]
+    if len(by_example) < 2:
+        return 0.0, math.inf
+    return float(by_example.mean()), float(by_example.std(ddof=1) / math.sqrt(len(by_example)))
+
+
+def counts_of(owner: str, source: Any, order: Any) -> GramCounts:
+    """Return the counts that networks are grown from: of paths, or those that were given."""
+    if isinstance(source, GramCounts):
+        return source
+    longest = LONGEST if order in (None, AUTO) else check_integer(owner, "order", order, 1)
+    return count_grams(source, longest)
+
+
+def is_source(value: object) -> bool:
+    """Return whether networks can be grown from this."""
+    return isinstance(value, (GramCounts, Paths))
+
+
+def candidates(owner: str, counts: GramCounts, wanted: dict[str, Any], n_examples: int) -> list[Candidate]:
+    """Return the networks to choose among: first order, and every other one that the parameters allow.
+
+    A number fixes a parameter; ``"auto"`` and None leave it open. Different values that keep the same
+    contexts are one candidate.
+    """
+    made: dict[tuple[int, int, bytes], Candidate] = {}
+    for order, tau, support in _grid(owner, counts, wanted):
+        network = counts.grow(order, tau, support)
+        key = (network.n_nodes, network.n_edges, network.grams.tobytes())
+        if key not in made:
+            nothing = np.zeros(n_examples), np.zeros(n_examples, np.int64)
+            made[key] = Candidate(order, None if order == 1 else tau, support, network, *nothing)
+    return list(made.values())
+
+
+def _grid(owner: str, counts: GramCounts, wanted: dict[str, Any]) -> Iterator[tuple[int, float, int]]:
+    open_to = {name for name in PARAMETERS if _is_open(owner, name, wanted[name])}
+    orders = range(2, counts.order + 1)
+    if "order" not in open_to:
+        given = check_integer(owner, "order", wanted["order"], 1)
+        if given > counts.order:
+            raise ParameterError(
+                f"The 'order' parameter of {owner} is {given}, but grams were counted for orders up to "
+                f"{counts.order}; count them with count_grams(paths, order={given})"
+            )
+        orders = range(given, given + 1)
+    taus = TAUS if "tau" in open_to else (check_real(owner, "tau", wanted["tau"], 0),)
+    supports: tuple[int, ...] = SUPPORTS
+    if "min_support" not in open_to:
+        supports = (check_integer(owner, "min_support", wanted["min_support"], 1),)
+    if open_to:
+        yield 1, taus[0], 1
+    yield from ((order, tau, support) for order, tau, support in itertools.product(orders, taus, supports))
+
+
+def _is_open(owner: str, name: str, value: Any) -> bool:
+    if value is None or value == AUTO:
+        return True
+    if isinstance(value, str):
+        raise ParameterError(
+            f"The {name!r} parameter of {owner} must be a number or 'auto'. Got {value!r} instead."
+        )
+    return False
