@@ -7,7 +7,7 @@ import pytest
 from baseline_cases import network, nodes
 
 import honlearn as hl
-from honlearn.baselines.honem import HONEMClassifier, factors, neighborhood_matrix
+from honlearn.baselines.honem import HONEMClassifier, neighborhood_matrix
 from honlearn.errors import ParameterError
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
@@ -44,17 +44,6 @@ def test_a_first_order_network_has_transition_probabilities_alone() -> None:
     np.testing.assert_allclose(neighborhood_matrix(hon).toarray(), [[0, 0.75, 0.25], [0, 0, 1], [0, 0, 0]])
     flat = neighborhood_matrix(hon, edge_power=0.0).toarray()
     np.testing.assert_allclose(flat[0], [0, 0.5, 0.5])
-
-
-@pytest.mark.parametrize("dimensions", [5, 20, 100])
-def test_factors_are_the_best_of_their_rank(dimensions: int) -> None:
-    matrix = neighborhood_matrix(network())
-    both = factors(matrix, dimensions)
-    kept = min(dimensions, matrix.shape[0])
-    assert both.shape == (matrix.shape[0], 2 * kept)
-    left, values, right = np.linalg.svd(matrix.toarray())
-    best = (left[:, :kept] * values[:kept]) @ right[:kept]
-    np.testing.assert_allclose(both[:, :kept] @ both[:, kept:].T, best, atol=1e-8)
 
 
 def test_names_do_not_matter() -> None:

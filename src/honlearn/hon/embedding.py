@@ -35,17 +35,19 @@ def steps_apart(network: HigherOrderNetwork, reach: int = 2) -> Any:
     >>> steps_apart(network).toarray()[0].tolist()  # A: C is next, then D and never E
     [0.0, 0.0, 6.0, 6.0, 0.0]
     """
-    size, nodes, sources = network.n_entities, network.n_nodes, network.sources
+    size, nodes, sources, order = network.n_entities, network.n_nodes, network.sources, network.order
     weights = network.weights.astype(np.float64)
-    arrived = np.bincount(network.indices, weights, minlength=nodes)
+    # The edges of base nodes count every step once; those of contexts tell the same steps again. Who came to
+    # a context is told by the node that is one shorter (v|u by u), who came to an entity by all base nodes.
+    first, shorter = order[sources] == 1, order[sources] == order[network.indices] - 1
+    arrived = np.bincount(network.indices[shorter], weights[shorter], minlength=nodes)
+    arrived[:size] = np.bincount(network.base[network.indices[first]], weights[first], minlength=size)
     left = np.bincount(sources, weights, minlength=nodes)
     # More leave than came where paths begin: then everyone who came goes on.
     onward = sparse.csr_array(
         (weights / np.maximum(arrived, left)[sources], (sources, network.indices)), shape=(nodes, nodes)
     )
     base = sparse.csr_array((np.ones(nodes), (np.arange(nodes), network.base)), shape=(nodes, size))
-    # The edges of base nodes count every step once; those of contexts tell the same steps again.
-    first = network.order[sources] == 1
     at = sparse.csr_array(
         (weights[first], (network.base[sources[first]], network.indices[first])), shape=(size, nodes)
     )
@@ -111,4 +113,7 @@ def path_embedding(network: HigherOrderNetwork, dimensions: int, reach: int = 2)
     near.eliminate_zeros()
     if near.nnz == 0:
         return np.zeros((network.n_entities, min(dimensions, network.n_entities)), np.float32)
-    return unit(factors(information(near), dimensions)[0]).astype(np.float32)
+    vectors = unit(factors(information(near), dimensions)[0]).astype(np.float32)
+    # The solver leaves a rounding error where a row is empty.
+    vectors[np.diff(near.indptr) == 0] = 0
+    return vectors

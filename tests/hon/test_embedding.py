@@ -1,0 +1,196 @@
+"""Vectors of entities: steps are those of the paths, information is a dense table's, names do not matter."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+import honlearn as hl
+from honlearn.hon import embedding
+from honlearn.hon.edgelist import from_edges
+from honlearn.hon.embedding import factors, information, path_embedding, steps_apart, unit
+from honlearn.hon.network import HigherOrderNetwork
+
+Walks = list[list[str]]
+
+
+def counted(paths: Walks, names: list[str], reach: int) -> NDArray[np.float64]:
+    """Count who is passed 1 … `reach` steps after whom, path by path."""
+    found = np.zeros((len(names), len(names)))
+    for path in paths:
+        for distance in range(1, reach + 1):
+            for earlier, later in zip(path, path[distance:], strict=False):
+                found[names.index(earlier), names.index(later)] += 1
+    return found
+
+
+def walks(seed: int = 0, entities: int = 30, count: int = 400) -> Walks:
+    """Return random walks that like neighbours, and going on the way they came."""
+    random = np.random.default_rng(seed)
+    names, paths = [f"n{i:02d}" for i in range(entities)], []
+    for _ in range(count):
+        at, step = int(random.integers(entities)), int(random.choice([-1, 1]))
+        path = [at]
+        for _ in range(int(random.integers(1, 6))):
+            at = (at + step * int(random.integers(1, 5))) % entities
+            path.append(at)
+        paths.append([names[i] for i in path])
+    return paths
+
+
+def renamed(paths: Walks) -> tuple[Walks, dict[str, str]]:
+    """Return the paths under names whose order is another, and the new name of each old one."""
+    names = sorted({name for path in paths for name in path})
+    shuffled = np.random.default_rng(5).permutation(len(names))
+    other = {name: f"x{place:02d}" for name, place in zip(names, shuffled, strict=True)}
+    return [[other[name] for name in path] for path in paths], other
+
+
+# --- steps -------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.text("ABC", min_size=1, max_size=7), max_size=30), st.sampled_from([1, 2, 3]))
+def test_steps_are_those_of_the_paths_as_far_as_contexts_are_kept(drawn: list[str], order: int) -> None:
+    # Every context of `order` entities is followed by something, so that tau None keeps it.
+    paths = [list(word) for word in drawn] + [
+        list(word) for word in itertools.product("ABC", repeat=order + 1)
+    ]
+    hon = hl.grow(paths, order=order, tau=None, min_support=1)
+    for reach in range(1, order + 1):
+        np.testing.assert_allclose(
+            steps_apart(hon, reach).toarray(), counted(paths, list("ABC"), reach), rtol=1e-9
+        )
+
+
+def test_the_steps_of_longer_contexts_are_not_counted_again() -> None:
+    # C|A is reached from A, and the same steps are told by A|Z: 4 came, not 8.
+    hon = hl.grow([["Z", "A", "C", "D"]] * 4, order=2, tau=None, min_support=1)
+    assert "A|Z" in hon.nodes
+    assert "C|A" in hon.nodes
+    assert steps_apart(hon, 2).toarray()[hon.index("A")].tolist() == [0, 4, 4, 0]
+
+
+def test_without_memory_as_many_go_on_as_leave() -> None:
+    paths = [["A", "C", "D"], ["B", "C", "E"], ["B", "C"]] * 6
+    first = hl.grow(paths, order=1)
+    # 18 come to C, 6 leave for D and 6 for E, wherever they came from.
+    np.testing.assert_allclose(steps_apart(first, 2).toarray()[0], [0, 0, 6, 2, 2])
+    np.testing.assert_allclose(steps_apart(first, 2).toarray()[1], [0, 0, 12, 4, 4])
+    second = hl.grow(paths, order=2, tau=None, min_support=1)
+    np.testing.assert_allclose(steps_apart(second, 2).toarray(), counted(paths, list("ABCDE"), 2))
+
+
+def test_nobody_goes_on_more_often_than_they_came() -> None:
+    # Most paths begin at B: 1 comes, 9 leave.
+    hon = hl.grow([["A", "B", "C"], *[["B", "C"]] * 8], order=1)
+    assert steps_apart(hon, 2).toarray()[0].tolist() == [0, 1, 1]
+
+
+def test_what_would_be_too_many_pairs_is_seen_one_step_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    hon = hl.grow(walks(), order=2, tau=None, min_support=1)
+    near, far = steps_apart(hon, 1).toarray(), steps_apart(hon, 2).toarray()
+    assert far.sum() > near.sum()
+    monkeypatch.setattr(embedding, "_MOST", 100)
+    assert np.array_equal(steps_apart(hon, 2).toarray(), near)
+    assert np.array_equal(path_embedding(hon, 6), path_embedding(hon, 6, reach=1))
+
+
+# --- information and factors -------------------------------------------------------------------------
+
+
+def test_information_is_that_of_a_dense_table() -> None:
+    random = np.random.default_rng(2)
+    counts = random.integers(0, 9, (14, 14)) * (random.random((14, 14)) < 0.4)
+    counts[3] = counts[:, 5] = 0
+    smoothed = counts.sum(0) ** 0.75
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = np.log(counts / counts.sum(1)[:, None] / (smoothed / smoothed.sum()))
+    expected = np.where(counts > 0, np.maximum(expected, 0), 0)
+    assert (expected > 0).sum() < (counts > 0).sum()
+    np.testing.assert_allclose(information(csr_array(counts)).toarray(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("dimensions", [5, 20, 100])
+def test_factors_are_the_best_of_their_rank(dimensions: int) -> None:
+    random = np.random.default_rng(3)
+    matrix = random.normal(size=(40, 40)) * (random.random((40, 40)) < 0.3)
+    ahead, behind = factors(csr_array(matrix), dimensions)
+    kept = min(dimensions, 40)
+    assert ahead.shape == behind.shape == (40, kept)
+    left, values, right = np.linalg.svd(matrix)
+    best = (left[:, :kept] * values[:kept]) @ right[:kept]
+    np.testing.assert_allclose(ahead @ behind.T, best, atol=1e-8)
+    # Both sides weigh the same, and the sign of a pair is settled.
+    np.testing.assert_allclose((ahead**2).sum(0), values[:kept], atol=1e-8)
+    assert (ahead[np.abs(ahead).argmax(0), np.arange(kept)] > 0).all()
+
+
+def test_rows_have_a_length_of_one_or_none() -> None:
+    np.testing.assert_allclose(
+        unit(np.array([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]])), [[0.6, 0.8], [0, 0], [0, -1]]
+    )
+
+
+# --- vectors -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dimensions", [6, 200])
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_vectors_have_a_length_of_one_and_are_the_same_each_time(order: int, dimensions: int) -> None:
+    hon = hl.grow(walks(), order=order, tau=1.0, min_support=2)
+    assert hon.max_order == order
+    vectors = path_embedding(hon, dimensions)
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (30, min(dimensions, 30))
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    again = hl.grow(walks(), order=order, tau=1.0, min_support=2)
+    assert path_embedding(again, dimensions).tobytes() == vectors.tobytes()
+
+
+def test_who_is_passed_near_is_alike() -> None:
+    vectors = path_embedding(hl.grow(walks(), order=2, tau=1.0, min_support=2), 6)
+    alike = vectors @ vectors.T
+    assert all(alike[i, (i + 1) % 30] > 0.6 > alike[i, (i + 15) % 30] for i in range(30))
+
+
+def test_names_do_not_matter() -> None:
+    paths = walks()
+    others, other = renamed(paths)
+    one, two = (hl.grow(some, order=2, tau=1.0, min_support=2) for some in (paths, others))
+    place = two.vocabulary.codes([other[name] for name in one.vocabulary])
+    assert not np.array_equal(place, np.arange(30))
+    # The signs of vectors may differ, what is alike may not.
+    similar = [vectors @ vectors.T for vectors in (path_embedding(one, 8), path_embedding(two, 8)[place])]
+    np.testing.assert_allclose(similar[0], similar[1], atol=1e-4)
+
+
+def test_the_order_of_paths_does_not_matter() -> None:
+    one, two = (hl.grow(paths, order=2, tau=1.0, min_support=2) for paths in (walks(), walks()[::-1]))
+    assert path_embedding(one, 8).tobytes() == path_embedding(two, 8).tobytes()
+
+
+def lonely(count: int) -> HigherOrderNetwork:
+    """Return a ring of `count` entities, and Z, which only ever comes to itself."""
+    ring = [(f"a{i:02d}", f"a{(i + step) % count:02d}") for i in range(count) for step in (1, 2)]
+    return from_edges(*zip(*ring, ("Z", "Z"), strict=True), list(range(1, 2 * count + 2)))
+
+
+@pytest.mark.parametrize("dimensions", [3, 40])
+def test_the_isolated_have_no_vector(dimensions: int) -> None:
+    hon = lonely(12)
+    vectors = path_embedding(hon, dimensions)
+    z = hon.index("Z")
+    assert not vectors[z].any()
+    np.testing.assert_allclose(np.linalg.norm(np.delete(vectors, z, 0), axis=1), 1, atol=1e-6)
+
+
+def test_where_nobody_is_near_anybody_all_are_zeros() -> None:
+    vectors = path_embedding(from_edges(["A", "B"], ["A", "B"]), 5)
+    assert vectors.shape == (2, 2)
+    assert not vectors.any()
