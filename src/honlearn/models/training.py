@@ -228,6 +228,8 @@ class Trainer:
         self.at.live = list(range(len(self.at.best_epochs[0])))
         self.at.stage = 0
         self._gather_examples()
+        if not self._held.shape[1]:
+            return self._held, np.zeros((*self._held.shape, self.shape.n_classes))
         return self._held, torch.softmax(self._held_logits().double(), 2).cpu().numpy()
 
     def _validate(self) -> tuple[list[float], list[float]]:

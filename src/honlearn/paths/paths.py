@@ -60,6 +60,10 @@ class Paths:
         """Return the number of rows: distinct paths where the input had counts."""
         return len(self.offsets) - 1
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Paths:
+        """Return these paths themselves: nothing can change them, so scikit-learn's clone shares them."""
+        return self
+
     @property
     def total(self) -> int:
         """Number of observed paths, each row by its count."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -90,6 +90,8 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
     def _settle_network(self, *examples: Any) -> None:
         """Set the network that is trained on: the one given, or the one that suits these examples best."""
         given, grows = self._given(), "tau" in self.get_params(deep=False)
+        # Of an earlier fit; this one may have nothing to choose.
+        vars(self).pop("search_results_", None)
         if grows and structure.is_source(self.network):
             self.network_ = self._grown(given, examples)
         else:
@@ -109,8 +111,9 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         if given["checkpoint"] is not None:
             race.checkpoint = _beside(Path(given["checkpoint"]), "structure")
             race.seconds_between = float(given["checkpoint_seconds"])
-            arrays = [np.asarray(part.network.grams) for part in fields]
-            race.fingerprint = self._fingerprint("structure", [*arrays, *map(_as_bytes, examples)])
+            race.fingerprint = self._fingerprint(
+                "structure", map(_as_bytes, examples), [one.network for one in fields]
+            )
 
         def validate(network: HigherOrderNetwork, learners: Sequence[int]) -> structure.Held:
             settings = dict.fromkeys(structure.PARAMETERS) | {
@@ -120,13 +123,12 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
                 "verbose": False,
                 "random_state": self.seed_,
             }
-            candidate: EnsembleEstimator = clone(self).set_params(**settings)
+            # Not a clone, which would copy features and paths for every candidate.
+            candidate: EnsembleEstimator = type(self)(**self.get_params(deep=False) | settings)
             return candidate._held(learners, *examples)
 
         winner = race.run(validate, check_integer(owner, "n_learners", self.n_learners, 1), self.verbose)
         self.search_results_ = race.results(winner)
-        if race.checkpoint is not None:
-            race.checkpoint.unlink(missing_ok=True)
         return winner.network
 
     def _count_examples(self, counts: GramCounts, examples: tuple[Any, ...]) -> int:
@@ -158,12 +160,17 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
             schedule = [[max(1, round(epochs * factor)) for epochs in row] for row in best]
         return {name: tensor.cpu() for name, tensor in state.items()}, trainers
 
-    def _fingerprint(self, phase: str, examples: Iterable[NDArray[Any]]) -> str:
-        """Return a digest of all that decides the result, so that a checkpoint finds only its own run."""
+    def _fingerprint(
+        self, phase: str, examples: Iterable[NDArray[Any]], networks: Sequence[HigherOrderNetwork] = ()
+    ) -> str:
+        """Return a digest of all that decides the result, so that a checkpoint finds only its own run.
+
+        `networks` are those to choose among; none means the one that is trained on.
+        """
         given = {k: v for k, v in self._given().items() if k not in _NOT_DECIDING}
         text = repr((type(self).__name__, phase, self.seed_, sorted(given.items())))
-        digest, network = hashlib.sha256(text.encode()), getattr(self, "network_", None)
-        arrays = [] if network is None else [network.grams, network.indptr, network.indices, network.weights]
+        digest, known = hashlib.sha256(text.encode()), networks or [self.network_]
+        arrays = [array for hon in known for array in (hon.grams, hon.indptr, hon.indices, hon.weights)]
         for array in (*arrays, *examples):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
@@ -181,8 +188,8 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         self.history_ = pd.DataFrame(rows)
         self.best_epochs_ = np.concatenate([np.asarray(row) for row in trainers[-1].at.best_epochs])
         if checkpoint is not None:
-            checkpoint.unlink(missing_ok=True)
-            _beside(checkpoint, "refit").unlink(missing_ok=True)
+            for path in (checkpoint, *(_beside(checkpoint, phase) for phase in ("structure", "refit"))):
+                path.unlink(missing_ok=True)
 
     def _restore(self, state: State) -> None:
         """Build the ensemble that predicts from a state; learners of bag* now have weights of their own."""

@@ -46,9 +46,13 @@ Held = tuple[NDArray[np.int64], NDArray[np.float64]]
 Validate = Callable[[HigherOrderNetwork, Sequence[int]], Held]
 
 
-@dataclass
+@dataclass(eq=False)
 class Candidate:
-    """A network that takes part; for each example the sum of chances given to the truth, and by how many."""
+    """A network that takes part; for each example the sum of chances given to the truth, and by how many.
+
+    `gain` is how much less it loses than first order, and `error` the standard error of that, by as many
+    learners of either as it had when it was last compared.
+    """
 
     order: int
     tau: float | None
@@ -58,6 +62,8 @@ class Candidate:
     voices: NDArray[np.int64]
     learners: int = 0
     seconds: float = 0.0
+    gain: float = math.nan
+    error: float = math.nan
 
     @property
     def is_first_order(self) -> bool:
@@ -72,19 +78,25 @@ class Candidate:
 
     @property
     def loss(self) -> float:
-        """The mean loss, the smaller the better."""
-        return float(np.nanmean(self.losses))
+        """The mean loss, the smaller the better; infinite where no example was held back."""
+        return float(np.nanmean(self.losses)) if self.voices.any() else math.inf
 
 
-@dataclass
+@dataclass(eq=False)
 class Race:
-    """The candidates, and where the race stands in a checkpoint."""
+    """The candidates, who of them was kept after each part, and the checkpoint that remembers it."""
 
     candidates: list[Candidate]
     checkpoint: Path | None = None
     fingerprint: str = ""
     seconds_between: float = 60.0
+    kept: list[list[int]] = field(default_factory=list)
     _saved: float = field(default_factory=time.monotonic)
+
+    @property
+    def first(self) -> Candidate | None:
+        """The first-order network, where it takes part."""
+        return next((one for one in self.candidates if one.is_first_order), None)
 
     def run(self, validate: Validate, n_learners: int, show: bool | None) -> Candidate:
         """Let the candidates race and return the winner."""
@@ -92,12 +104,16 @@ class Race:
         parts = sorted({max(2, math.ceil(n_learners * part)) for part in _PARTS})
         running = self.candidates
         with progress("choosing the structure", total=self._work(parts), show=show) as advance:
-            for learners in parts:
+            for place, learners in enumerate(parts):
                 for candidate in running:
                     if candidate.learners < learners:
                         self._validate(candidate, range(candidate.learners, learners), validate)
                     advance(1, f"best loss {min(one.loss for one in running if one.learners):.3f}")
-                running = self._better(running)
+                # After a kill some have gone further than this part; who was kept is known, not asked again.
+                if place == len(self.kept):
+                    self.kept.append([self.candidates.index(one) for one in self._better(running)])
+                running = [self.candidates[i] for i in self.kept[place]]
+        self._save()
         return self._winner(running)
 
     def _work(self, parts: Sequence[int]) -> int:
@@ -117,46 +133,51 @@ class Race:
 
     def _better(self, running: Sequence[Candidate]) -> list[Candidate]:
         """Return the third with the least losses, and the first-order network in any case."""
+        first = self.first
+        for one in running:
+            one.gain, one.error = (math.nan, math.nan) if first is None else _difference(first, one)
         ordered = sorted(running, key=lambda candidate: candidate.loss)
         kept = ordered[: max(3, math.ceil(len(ordered) / 3))]
         return kept + [one for one in ordered if one.is_first_order and one not in kept]
 
     def _winner(self, running: Sequence[Candidate]) -> Candidate:
         """Return the best of those that ran to the end, or first order where the gain is within noise."""
-        best = min(running, key=lambda candidate: candidate.loss)
-        first = next((one for one in running if one.is_first_order), None)
-        if first is None or best is first:
-            return best
-        gain, error = _difference(first, best)
-        return best if gain > error else first
+        best, first = min(running, key=lambda candidate: candidate.loss), self.first
+        return best if first is None or best.gain > best.error else first
 
     # --- checkpoints ---------------------------------------------------------------------------------
 
     def _maybe_save(self) -> None:
-        if self.checkpoint is None or time.monotonic() - self._saved < self.seconds_between:
+        if time.monotonic() - self._saved >= self.seconds_between:
+            self._save()
+
+    def _save(self) -> None:
+        if self.checkpoint is None:
             return
-        record = {"done": [[one.learners, one.seconds] for one in self.candidates]}
+        done = [[one.learners, one.seconds, one.gain, one.error] for one in self.candidates]
         tensors = {f"chance{i}": torch.from_numpy(one.chance) for i, one in enumerate(self.candidates)}
         tensors |= {f"voices{i}": torch.from_numpy(one.voices) for i, one in enumerate(self.candidates)}
-        save_checkpoint(self.checkpoint, self.fingerprint, record, tensors)
+        save_checkpoint(self.checkpoint, self.fingerprint, {"done": done, "kept": self.kept}, tensors)
         self._saved = time.monotonic()
 
     def _resume(self) -> None:
         if self.checkpoint is None or not self.checkpoint.exists():
             return
         record, tensors = load_checkpoint(self.checkpoint, self.fingerprint)
-        for i, (one, (learners, seconds)) in enumerate(zip(self.candidates, record["done"], strict=True)):
-            one.learners, one.seconds = learners, seconds
+        self.kept = record["kept"]
+        for i, (one, done) in enumerate(zip(self.candidates, record["done"], strict=True)):
+            one.learners, one.seconds, one.gain, one.error = done
             one.chance[:], one.voices[:] = tensors[f"chance{i}"].numpy(), tensors[f"voices{i}"].numpy()
 
     def results(self, winner: Candidate) -> pandas.DataFrame:
-        """Return a row for each candidate, those that ran longest first, then by their loss."""
+        """Return a row for each candidate, those that ran longest first, then by their loss.
+
+        A gain is that over first order when a candidate left, by as many learners of either.
+        """
         import pandas as pd
 
-        first = next((one for one in self.candidates if one.is_first_order), None)
         rows = []
         for one in sorted(self.candidates, key=lambda one: (-one.learners, one.loss)):
-            gain, error = (math.nan, math.nan) if first is None else _difference(first, one)
             rows.append(
                 {
                     "order": one.order,
@@ -166,8 +187,8 @@ class Race:
                     "edges": one.network.n_edges,
                     "learners": one.learners,
                     "loss": one.loss,
-                    "gain": gain,
-                    "standard_error": error,
+                    "gain": one.gain,
+                    "standard_error": one.error,
                     "cpu_seconds": round(one.seconds, 3),
                     "chosen": one is winner,
                 }
@@ -180,7 +201,7 @@ def _difference(one: Candidate, other: Candidate) -> tuple[float, float]:
     by_example = one.losses - other.losses
     by_example = by_example[np.isfinite(by_example)]
     if len(by_example) < 2:
-        return 0.0, math.inf
+        return 0.0, math.nan
     return float(by_example.mean()), float(by_example.std(ddof=1) / math.sqrt(len(by_example)))
 
 
@@ -188,7 +209,7 @@ def counts_of(owner: str, source: Any, order: Any) -> GramCounts:
     """Return the counts that networks are grown from: of paths, or those that were given."""
     if isinstance(source, GramCounts):
         return source
-    longest = LONGEST if order in (None, AUTO) else check_integer(owner, "order", order, 1)
+    longest = LONGEST if _is_open(owner, "order", order) else check_integer(owner, "order", order, 1)
     return count_grams(source, longest)
 
 
