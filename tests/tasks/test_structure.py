@@ -104,7 +104,7 @@ def test_counts_of_paths_look_back_as_far_as_asked() -> None:
     assert counts_of("Owner", paths, None).order == counts_of("Owner", paths, "auto").order == 3
     assert counts_of("Owner", paths, 4).order == 4
     assert counts_of("Owner", varied_counts(), 2) is varied_counts()
-    with pytest.raises(ParameterError, match="must be a number or 'auto'. Got 'best' instead"):
+    with pytest.raises(ParameterError, match=r"must be a number or 'auto'. Got 'best' instead"):
         counts_of("Owner", paths, "best")
 
 

@@ -1,0 +1,254 @@
+"""Estimators that choose their network: on planted memory, again and again, saved, killed, and for links."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+import honlearn as hl
+from honlearn import DGEClassifier, DGELinkPredictor, load_model
+from honlearn.errors import ParameterError, UnknownNodeError
+from honlearn.hon.build import GramCounts
+from honlearn.models.training import Trainer
+from honlearn.paths.paths import Paths
+from honlearn.tasks.structure import PARAMETERS, Race
+
+FAST = {"n_learners": 3, "widths": (12, 12), "max_epochs": 25, "n_threads": 1, "random_state": 0}
+
+
+class Killed(Exception):
+    pass
+
+
+@cache
+def planted(order: int = 2, noise: float = 0.0) -> tuple[Paths, list[str], list[str]]:
+    """Return paths that remember `order` entities, and the classes that only this memory tells."""
+    data = hl.datasets.synthetic(2, order=order, n_nodes=48, n_hubs=2, n_destinations=3, noise=noise)
+    return data.paths, list(data.labels), list(data.labels.values())
+
+
+@cache
+def counted(order: int = 2, noise: float = 0.0) -> GramCounts:
+    return hl.count_grams(planted(order, noise)[0], order=3)
+
+
+@cache
+def chosen() -> DGEClassifier:
+    return DGEClassifier(counted(), **FAST).fit(*planted()[1:])
+
+
+def test_planted_memory_of_order_three_is_found() -> None:
+    _, nodes, y = planted(3)
+    deep = {**FAST, "widths": (12, 12, 12), "max_epochs": 60, "patience": 15, "validation_fraction": 0.25}
+    model = DGEClassifier(counted(3), order="auto", **deep)
+    model.fit(nodes[::2], y[::2])
+    row = model.search_results_[model.search_results_["chosen"]].iloc[0]
+    assert (row["order"], model.network_.max_order) == (3, 3)
+    assert row["gain"] > 0.3 > row["standard_error"]
+    assert model.score(nodes[1::2], y[1::2]) > 0.9
+
+
+def test_without_memory_first_order_is_good_enough() -> None:
+    model = DGEClassifier(counted(2, 1.0), **FAST).fit(*planted(2, 1.0)[1:])
+    assert len(model.search_results_) > 1  # chance keeps some contexts
+    assert model.search_results_.loc[model.search_results_["chosen"], "order"].tolist() == [1]
+    assert model.network_ == counted(2, 1.0).grow(1)
+
+
+def test_the_network_chosen_is_the_one_in_the_table() -> None:
+    table = chosen().search_results_
+    row = table[table["chosen"]].iloc[0]
+    grown = counted().grow(int(row["order"]), row["tau"], int(row["min_support"]))
+    assert chosen().network_ == grown
+    assert (row["nodes"], row["edges"]) == (grown.n_nodes, grown.n_edges)
+    assert chosen().network is counted()
+
+
+def test_the_fit_is_that_on_the_chosen_network() -> None:
+    _, nodes, y = planted()
+    plain = DGEClassifier(chosen().network_, **FAST).fit(nodes, y)
+    assert plain.predict_proba(nodes).tobytes() == chosen().predict_proba(nodes).tobytes()
+    assert not hasattr(plain, "search_results_")
+
+
+def test_the_same_seed_gives_the_same_bytes_from_counts_and_from_paths() -> None:
+    paths, nodes, y = planted()
+    again = DGEClassifier(paths, tau="auto", **FAST).fit(nodes, y)
+    assert again.predict_proba(nodes).tobytes() == chosen().predict_proba(nodes).tobytes()
+    timed = "cpu_seconds"
+    assert again.search_results_.drop(columns=timed).equals(chosen().search_results_.drop(columns=timed))
+
+
+def test_numbers_are_kept_and_need_no_race() -> None:
+    _, nodes, y = planted()
+    model = DGEClassifier(counted(), order=2, tau=1.0, min_support=1, **{**FAST, "max_epochs": 2})
+    assert model.fit(nodes, y).network_ == counted().grow(2, 1.0, 1)
+    assert not hasattr(model, "search_results_")
+    # A table of an earlier fit would speak of another network.
+    again = clone(chosen()).fit(nodes, y)
+    again.set_params(order=2, tau=1.0, min_support=1, max_epochs=2).fit(nodes, y)
+    assert not hasattr(again, "search_results_")
+
+
+def test_too_few_examples_to_validate_on() -> None:
+    _, nodes, y = planted()
+    pair = [nodes[y.index("c0")], nodes[y.index("c1")]]
+    model = DGEClassifier(counted(), **{**FAST, "max_epochs": 2}).fit(pair, ["c0", "c1"])
+    assert model.network_.n_conditional == 0
+
+
+def test_a_clone_shares_counts_and_paths() -> None:
+    for source in (counted(), planted()[0]):
+        model = DGEClassifier(source, order="auto", tau=3.0)
+        twin = clone(model)
+        assert twin.network is source
+        assert twin.get_params() == model.get_params()
+
+
+def test_cross_validation_chooses_inside_each_training_part() -> None:
+    _, nodes, y = planted()
+    scores = cross_val_score(DGEClassifier(counted(), **FAST), nodes, y, cv=2)
+    assert scores.min() > 0.9
+
+
+@pytest.mark.parametrize("variant", ["pool", "attn", "batch", "bag*"])
+def test_every_variant_chooses(variant: str) -> None:
+    _, nodes, y = planted()
+    given = {**FAST, "variant": variant.rstrip("*"), "shared": variant.endswith("*")}
+    model = DGEClassifier(counted(), **given).fit(nodes, y)
+    # Learners are judged on their own, so the race is the same whatever pools them.
+    columns = ["order", "tau", "min_support", "learners", "loss", "gain", "chosen"]
+    assert model.search_results_[columns].equals(chosen().search_results_[columns])
+    assert model.network_ == chosen().network_
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    nodes = planted()[1]
+    chosen().save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again.predict_proba(nodes).tobytes() == chosen().predict_proba(nodes).tobytes()
+    assert again.network_ == chosen().network_
+    assert again.search_results_.equals(chosen().search_results_)
+    assert again.search_results_.dtypes.equals(chosen().search_results_.dtypes)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"order": 2}], ids=str)
+def test_errors_of_the_examples_are_those_of_any_fit(parameters: dict[str, Any]) -> None:
+    model = DGEClassifier(counted(), **FAST, **parameters)
+    with pytest.raises(UnknownNodeError, match="nowhere"):
+        model.fit(["nowhere", *planted()[1]], ["c0", *planted()[2]])
+    with pytest.raises(ParameterError, match="'n_learners' parameter of DGEClassifier must be a whole"):
+        DGEClassifier(counted(), n_learners=0).fit(*planted()[1:])
+
+
+# --- killed ----------------------------------------------------------------------------------------------
+
+
+def test_killed_in_the_race_and_in_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, nodes, y = planted()
+    given = {**FAST, "checkpoint": tmp_path / "fit", "checkpoint_seconds": 0.0}
+
+    save_race, save_training = Race._maybe_save, Trainer._maybe_save
+
+    def die_in_the_race(race: Race) -> None:
+        save_race(race)
+        raise Killed("in the race")
+
+    def die_in_the_training(trainer: Trainer) -> None:
+        save_training(trainer)
+        if trainer.options.checkpoint is not None and trainer.at.step == 5:
+            raise Killed("in the training")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Race, "_maybe_save", die_in_the_race)
+        with pytest.raises(Killed, match="in the race"):
+            DGEClassifier(counted(), **given).fit(nodes, y)
+    assert [path.name for path in tmp_path.iterdir()] == ["fit.structure"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "_maybe_save", die_in_the_training)
+        with pytest.raises(Killed, match="in the training"):
+            DGEClassifier(counted(), **given).fit(nodes, y)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fit", "fit.structure"]
+
+    with monkeypatch.context() as patch:
+        patch.delattr(Race, "_validate")  # the race is over: nobody is validated again
+        resumed = DGEClassifier(counted(), **given).fit(nodes, y)
+    assert resumed.predict_proba(nodes).tobytes() == chosen().predict_proba(nodes).tobytes()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_that_was_fitted_before_finds_the_same_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, nodes, y = planted()
+    model = DGEClassifier(counted(), **FAST, checkpoint=tmp_path / "fit", checkpoint_seconds=0.0)
+    model.fit(nodes, y)
+    save = Race._save
+
+    def save_and_die(race: Race) -> None:
+        save(race)
+        raise Killed("on purpose")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Race, "_save", save_and_die)
+        with pytest.raises(Killed, match="on purpose"):
+            model.fit(nodes, y)
+    fresh = clone(model).fit(nodes, y)
+    assert fresh.predict_proba(nodes).tobytes() == chosen().predict_proba(nodes).tobytes()
+
+
+# --- links -----------------------------------------------------------------------------------------------
+
+
+def test_links_need_no_more_than_paths(tmp_path: Path) -> None:
+    paths = planted()[0]
+    given = {**FAST, "max_epochs": 3}
+    model = DGELinkPredictor(paths, **given).fit()
+    table = model.search_results_
+    assert table["chosen"].sum() == 1
+    row = table[table["chosen"]].iloc[0]
+    assert row["nodes"] == model.network_.n_nodes
+    pairs = [("s0", "h0"), ("h0", "d0.0"), ("s0", "s1")]
+    again = DGELinkPredictor(counted(), tau="auto", **given).fit()
+    assert again.predict_proba(pairs).tobytes() == model.predict_proba(pairs).tobytes()
+    assert len(model.recommend("s0", top=2)) == 2
+    model.save(tmp_path / "links")
+    loaded = load_model(tmp_path / "links")
+    assert loaded.predict_proba(pairs).tobytes() == model.predict_proba(pairs).tobytes()
+    assert loaded.search_results_.equals(table)
+
+
+def test_all_networks_of_links_are_judged_on_the_same_pairs() -> None:
+    counts = counted()
+    examples = []
+    for grown in (counts.grow(1), counts.grow(2, 1.0), counts.grow(3, 0.0)):
+        model = DGELinkPredictor(grown, **FAST)
+        model.seed_, model.network_ = 0, grown
+        examples.append(model._prepared(None, None, None)[2])
+    assert examples[0].labels.sum() > 0
+    for other in examples[1:]:
+        assert np.array_equal(other.pairs, examples[0].pairs)
+        assert np.array_equal(other.labels, examples[0].labels)
+
+
+def test_links_from_named_pairs_with_some_excluded() -> None:
+    pairs = [("s0", "h0"), ("s1", "h1"), ("h0", "d0.0"), ("s0", "s1"), ("s2", "d0.1"), ("s3", "s4")] * 2
+    named = [*pairs[:6], *(("s5", "h0"), ("s6", "h1"), ("s5", "s6"), ("s7", "d0.0"))]
+    labels = [1, 1, 1, 0, 0, 0, 1, 1, 0, 0]
+    model = DGELinkPredictor(counted(), **{**FAST, "max_epochs": 2})
+    assert model.fit(named, labels).search_results_["chosen"].sum() == 1
+    assert model.n_linked_ == 5
+    whole = clone(model).fit(exclude=[("s0", "h0")])
+    assert whole.search_results_["chosen"].sum() == 1
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_links_of_a_grown_network_have_nothing_to_choose(name: str) -> None:
+    with pytest.raises(ParameterError, match=f"DGELinkPredictor: {name} cannot be chosen for a network"):
+        DGELinkPredictor(counted().grow(2), **{name: "auto"}).fit()
