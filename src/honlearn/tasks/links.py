@@ -53,8 +53,10 @@ class DGELinkPredictor(EnsembleEstimator):
 
     `hide_own` passes messages without the edges between the pairs of the batch, in both directions, as
     tested pairs must do without theirs; `new_negatives` draws the unlinked training pairs of ``fit()`` anew
-    in every epoch. `batch_size` None is a 48th of the pairs, 32 to 2048; `max_epochs` None lets a million
-    pairs pass, in 8 to 50 epochs. `refit` and `n_draws` are as for nodes; over ``"all"`` relatives either
+    in every epoch. Paths or counts in place of a network, `order`, `tau` and `min_support` are as for nodes;
+    whoever tests must then leave the tested links out of the paths. `batch_size` None is a 48th of the
+    pairs, 32 to 2048; `max_epochs` None lets a million pairs pass, in 8 to 50 epochs. `refit` and `n_draws`
+    are as for nodes; over ``"all"`` relatives either
     end is its expected representation under Eq. 3.
 
     >>> from honlearn.hon.edgelist import from_edges

@@ -47,6 +47,15 @@ class DGEClassifier(EnsembleEstimator):
     `normalize` scales representations to length 1 before the classes, as the published program does.
     `features` are optional numbers for each entity ([V, F], dense or sparse, rows as in
     ``network.vocabulary``, or a DataFrame indexed by name), beside `identity` features or alone.
+    `path_features` is the length of a vector of each entity that is made of the steps that the network
+    remembers (:func:`honlearn.hon.embedding.path_embedding`), beside these; 0 is as published. `echo` lets a
+    labelled node hear who it is, as published: it then learns its own name by heart, which says nothing of
+    nodes without a label (:class:`honlearn.models.neighborhoods.Echo`).
+
+    Structure: `network` may also be paths (:class:`honlearn.Paths`) or their counts
+    (:func:`honlearn.count_grams`). Then `order`, `tau` and `min_support` say which network is grown from
+    them; those that are None or ``"auto"`` are chosen for the task, on validation parts inside the training
+    data (:mod:`honlearn.tasks.structure`). ``network_`` is the network, ``search_results_`` what was tried.
 
     Training: Adam with `learning_rate` and `weight_decay` on batches of `batch_size` (None: an eighth of the
     nodes, 16 to 512). `input_dropout` drops neighbours (with features alone: their elements),
@@ -87,7 +96,7 @@ class DGEClassifier(EnsembleEstimator):
         identity: bool = True,
         n_heads: int = 5,
         echo: bool = False,
-        path_features: int = 0,
+        path_features: int = 32,
         order: int | str | None = None,
         tau: float | str | None = None,
         min_support: int | str | None = None,
