@@ -15,8 +15,9 @@ import typer
 from honlearn.cli import settings as words
 
 if TYPE_CHECKING:
-    from honlearn.experiments.evaluate import NodeData
+    from honlearn.experiments.evaluate import Contender, NodeData
     from honlearn.experiments.folds import Folds
+    from honlearn.hon.build import GramCounts
 
 
 COLUMNS = {
@@ -51,9 +52,18 @@ def evaluate(
     input: Annotated[
         str,
         typer.Option(
-            metavar="gk|g1|both", help="The network as it is, its first-order network, or both in turn."
+            metavar="gk|g1|both|auto|all",
+            help="The network as it is, its first-order network, both in turn, one that each fit chooses "
+            "from --paths, or all three.",
         ),
     ] = "gk",
+    paths: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE|FOLDER",
+            help="Input auto: the paths, or a data set's folder, that networks are grown from.",
+        ),
+    ] = None,
     seeds: Annotated[
         int, typer.Option(min=1, help="How often all is repeated, with seeds from --seed on.")
     ] = 1,
@@ -95,7 +105,7 @@ def evaluate(
     if task == "links":
         from honlearn.cli.links import Execution, evaluate_on_links
 
-        refused = {"LABELS": labels, "--folds": folds, "--folds-file": folds_file}
+        refused = {"LABELS": labels, "--folds": folds, "--folds-file": folds_file, "--paths": paths}
         _refuse(refused | {"--seeds": seeds != 1 or None, "--predictions": predictions or None})
         protocol = (test_share, repetitions, not undirected, "keep" if keep_isolated else "exclude")
         how = Execution(jobs, dry_run, as_json, artefacts)
@@ -115,13 +125,14 @@ def evaluate(
     contenders = [engine.Contender(entry, words.parse_settings(set_, entry)) for entry in entries]
     split = chosen_folds(folds, folds_file)
     nodes, classes = read_labels(words.needed_labels(labels), label_column)
-    data = engine.NodeData.of(load_network(network), nodes, classes, input)
+    counts = chosen_from(paths, input)
+    data = engine.NodeData.of(load_network(network), nodes, classes, input, counts)
     grid = engine.plan(data, contenders, split, range(seed, seed + seeds))
-    notes = _notes(data, split, input)
+    notes = _notes(data, split, input) + _left_out(data, contenders)
     for note in notes:
         typer.echo(note, err=True)
     if dry_run:
-        show_plan(grid, output, {name: hon.n_edges for name, hon in data.inputs.items()}, jobs)
+        show_plan(grid, output, data.n_edges, jobs)
         return
     tell_of_others(output, grid)
     if artefacts:
@@ -196,7 +207,7 @@ def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:
     from honlearn.experiments.folds import rare_classes
 
     notes = [missing_line(data.missing)] if data.missing else []
-    if wanted == "both" and len(data.inputs) == 1:
+    if wanted in ("both", "all") and "g1" not in data.inputs:
         notes.append("note: the network is of first order, so gk and g1 are the same; only gk is run")
     rare = rare_classes(data.labels, split.count)
     if rare:
@@ -206,6 +217,38 @@ def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:
             f"folds, so some test parts lack them or test what was never trained: {named}"
         )
     return notes
+
+
+def _left_out(data: NodeData, contenders: Sequence[Contender]) -> list[str]:
+    """Return a note on models that have no row on the input auto."""
+    from honlearn.errors import listed
+
+    left = [one.entry.name for one in contenders if not one.entry.chooses_network]
+    if "auto" not in data.inputs or not left:
+        return []
+    return [
+        f"note: {listed(left, 40)} cannot choose a network and {'has' if len(left) == 1 else 'have'} no "
+        "row on the input auto"
+    ]
+
+
+def chosen_from(paths: Path | None, wanted: str) -> GramCounts | None:
+    """Return counts of the paths that networks are chosen from, where an input needs them."""
+    from honlearn.errors import ParameterError
+    from honlearn.experiments.evaluate import LONGEST
+    from honlearn.hon.build import count_grams
+
+    if paths is None:
+        return None
+    if wanted not in ("auto", "all"):
+        raise ParameterError(
+            f"--paths {paths}: networks are grown from it by --input auto or --input all, not by {wanted!r}"
+        )
+    if paths.is_dir():
+        from honlearn.datasets import load_folder
+
+        return count_grams(load_folder(paths).paths, LONGEST)
+    return count_grams(str(paths), LONGEST)
 
 
 def show_plan(grid: Sequence[Any], output: Path, n_edges: Mapping[str, int], processes: int) -> None:

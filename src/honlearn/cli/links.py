@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from honlearn.experiments.evaluate import Contender
     from honlearn.experiments.links import Rebuild
+    from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
 
 COLUMNS = {
@@ -42,7 +43,11 @@ class Execution(NamedTuple):
 
 
 def fit_links(
-    contender: Contender, network: HigherOrderNetwork, pairs: Path | None, folder: Path, seed: int
+    contender: Contender,
+    network: HigherOrderNetwork | GramCounts,
+    pairs: Path | None,
+    folder: Path,
+    seed: int,
 ) -> dict[str, Any]:
     """Fit on the pairs of a file, or on the network's own links, and save; return what is worth saying."""
     from honlearn.cli.train import fit_in_folder, training_facts
@@ -89,7 +94,7 @@ def predicted_links(fitted: Any, pairs: Path | None, node: str | None, top: int)
 
 
 def read_pairs(
-    path: Path, network: HigherOrderNetwork, labelled: bool = False
+    path: Path, network: HigherOrderNetwork | GramCounts, labelled: bool = False
 ) -> tuple[list[tuple[str, str]], list[int]]:
     """Return the pairs in the first two columns of a CSV, and the column ``label`` (1 or 0) where asked."""
     from honlearn.errors import FormatError

@@ -71,6 +71,12 @@ def reproduce(
     order: Annotated[int, typer.Option(min=1, help="Networks grown from paths: the order.")] = 2,
     tau: Annotated[float, typer.Option(min=0, help="Networks grown from paths: tau.")] = 10.0,
     min_support: Annotated[int, typer.Option(min=1, help="Networks grown from paths: least support.")] = 10,
+    auto: Annotated[
+        bool,
+        typer.Option(
+            "--auto", help="Tables 2 and 6: also ensembles that choose order, tau and support in each fit."
+        ),
+    ] = False,
     label_column: words.LabelColumn = None,
     jobs: words.Jobs = 1,
     dry_run: words.DryRun = False,
@@ -79,13 +85,17 @@ def reproduce(
     """Measure a table or figure of the paper on any data, and show it beside the published values."""
     from honlearn.cli.evaluate import chosen_folds
     from honlearn.cli.watch import LINKS_SHOWN, SHOWN, print_plan, reporter
+    from honlearn.errors import ParameterError, listed
     from honlearn.experiments.measure import Plan
+    from honlearn.experiments.paper_tables import CHOOSING
     from honlearn.experiments.reproduce import NAMES, Request, planned
     from honlearn.experiments.search import Budget
     from honlearn.experiments.sources import find_source
     from honlearn.experiments.spaces import read_spaces
     from honlearn.hon.statistics import GrowParameters
 
+    if auto and name not in (*CHOOSING, "all"):
+        raise ParameterError(f"--auto adds rows to {listed(CHOOSING)}, not to {name!r}; leave it out")
     grown = GrowParameters(order, tau, min_support)
     sources = [find_source(word, source or [], grown, label_column) for word in data or ["us_flights"]]
     canonical = None if model is None else _canonical(model)
@@ -104,6 +114,7 @@ def reproduce(
         first_folds=first_folds,
         processes=jobs,
         given=settings_by_model(set_),
+        auto=auto,
         watching=watching,
     )
     names = list(NAMES) if name == "all" else [name]

@@ -1,8 +1,8 @@
 """``honlearn train NET LABELS -o MODEL``: fit a model on every labelled node, or on links, and save it.
 
-In: a network file and a CSV of classes (for links: none, or a CSV of pairs). Out: a model folder that
-``predict`` reads on its own. A training that was killed and is started with the same words goes on from its
-last checkpoint, to the same model.
+In: a network file, or with --auto path data, and a CSV of classes (for links: none, or a CSV of pairs). Out:
+a model folder that ``predict`` reads on its own. A training that was killed and is started with the same
+words goes on from its last checkpoint, to the same model.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from honlearn.cli import auto as choosing
+from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from honlearn.experiments.evaluate import Contender, NodeData
+    from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
 
 _CHECKPOINT = ".checkpoint"
@@ -25,7 +28,11 @@ _CHECKPOINT = ".checkpoint"
 
 def train(
     network: Annotated[
-        Path, typer.Argument(metavar="NET", help="Network: .hon, .txt (GrowHON's edge list) or .parquet.")
+        Path,
+        typer.Argument(
+            metavar="NET",
+            help="Network: .hon, .txt (GrowHON's edge list) or .parquet; with --auto the paths, as for grow.",
+        ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="MODEL", help="Folder of the model.")],
     labels: words.Labels = None,
@@ -38,6 +45,24 @@ def train(
         bool, typer.Option("--force", help="Write into a folder that holds files of something else.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    auto: choosing.Auto = False,
+    order: choosing.Order = None,
+    tau: choosing.Tau = None,
+    min_support: choosing.MinSupport = None,
+    format: reader.Format = None,
+    delimiter: reader.Delimiter = None,
+    skip_columns: reader.SkipColumns = 0,
+    trailing_count: reader.TrailingCount = False,
+    sequence: reader.Sequence = None,
+    order_by: reader.OrderBy = None,
+    entity: reader.Entity = None,
+    path_column: reader.PathColumn = None,
+    count_column: reader.CountColumn = None,
+    max_gap: reader.MaxGap = None,
+    drop_repeats: reader.DropRepeats = False,
+    first_only: reader.FirstOnly = False,
+    min_length: reader.MinLength = 1,
+    on_empty: reader.OnEmpty = "error",
 ) -> None:
     """Fit a model on every labelled node of a network, or on its links, and save it."""
     from honlearn.experiments.evaluate import Contender, NodeData
@@ -46,16 +71,35 @@ def train(
     from honlearn.labels import read_labels
 
     entry = find_model(model, task)
-    contender = Contender(entry, words.parse_settings(set_, entry))
+    reading = reader.gathered(
+        format=format,
+        delimiter=delimiter,
+        skip_columns=skip_columns,
+        trailing_count=trailing_count,
+        sequence=sequence,
+        order_by=order_by,
+        entity=entity,
+        path_column=path_column,
+        count_column=count_column,
+        max_gap=max_gap,
+        drop_repeats=drop_repeats,
+        first_only=first_only,
+        min_length=min_length,
+        on_empty=on_empty,
+    )
+    choice = choosing.Choice(auto, order, tau, min_support, reading)
+    choice.check(entry, network)
+    contender = Contender(entry, choice.settings(words.parse_settings(set_, entry)))
     check_folder(output, force)
     facts: dict[str, Any] = {"model": str(output), "name": entry.name}
+    labelled = ([], []) if task == "links" else read_labels(words.needed_labels(labels), label_column)
+    source = choice.counts(network) if auto else load_network(network)
     if task == "links":
         from honlearn.cli.links import fit_links
 
-        facts |= fit_links(contender, load_network(network), labels, output, seed)
+        facts |= fit_links(contender, source, labels, output, seed)
     else:
-        nodes, classes = read_labels(words.needed_labels(labels), label_column)
-        data = NodeData.of(load_network(network), nodes, classes)
+        data = NodeData.of(source, *labelled)
         if data.missing:
             typer.echo(missing_line(data.missing), err=True)
         facts |= fit_and_save(contender, data, output, seed)
@@ -65,6 +109,8 @@ def train(
         typer.echo(json.dumps(facts, ensure_ascii=False))
     else:
         _print(facts)
+        if auto:
+            choosing.print_tried(facts.get("networks", []))
 
 
 def fit_and_save(contender: Contender, data: NodeData, folder: Path, seed: int) -> dict[str, Any]:
@@ -74,7 +120,7 @@ def fit_and_save(contender: Contender, data: NodeData, folder: Path, seed: int) 
     started = time.perf_counter()
     estimator = fit_in_folder(
         contender,
-        data.inputs["gk"],
+        next(iter(data.inputs.values())),
         folder,
         seed,
         [data.nodes, data.labels],
@@ -85,7 +131,7 @@ def fit_and_save(contender: Contender, data: NodeData, folder: Path, seed: int) 
 
 def fit_in_folder(
     contender: Contender,
-    network: HigherOrderNetwork,
+    network: HigherOrderNetwork | GramCounts,
     folder: Path,
     seed: int,
     examples: list[Any],
@@ -138,7 +184,8 @@ def training_facts(estimator: Any, seconds: float) -> dict[str, Any]:
         facts["epochs"] = round(float(epochs.mean()), 1)
     facts["seconds"] = round(seconds, 2)
     facts["validation_score"] = _validation_score(estimator)
-    return facts
+    tried = choosing.tried(estimator)
+    return facts | ({"networks": tried} if tried else {})
 
 
 def _validation_score(estimator: Any) -> float | None:
@@ -197,7 +244,8 @@ def _print(facts: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    shown = {key: value for key, value in facts.items() if key not in ("model", "name", "missing")}
+    apart = ("model", "name", "missing", "networks")
+    shown = {key: value for key, value in facts.items() if key not in apart}
     table = Table(title=f"{facts['name']} → {facts['model']}", title_justify="left", box=box.SIMPLE)
     for key in shown:
         table.add_column(key.replace("_", " "), justify="right")

@@ -34,6 +34,14 @@ def keep_data(run: str | Path, network: HigherOrderNetwork, nodes: Any = (), lab
         artefacts.write_labels(run, list(nodes), list(labels))
 
 
+def keep_inputs(run: str | Path, inputs: Iterable[Any], nodes: Any, labels: Any) -> None:
+    """Keep the networks among the inputs, and the classes; those that fits have chosen are not kept."""
+    for network in inputs:
+        if isinstance(network, HigherOrderNetwork):
+            artefacts.write_network(run, network)
+    artefacts.write_labels(run, list(nodes), list(labels))
+
+
 def keep_facts(run: str | Path, labels: str | Path | None) -> None:
     """Keep what a table of nodes says: the columns of LABELS, and those of ``nodes.csv`` beside it.
 
@@ -89,7 +97,8 @@ def keep_node_answers(
         drawn = np.zeros((*votes.shape[:2], len(predictions.classes)), np.float16)
         drawn[..., own] = votes
         arrays["drawn"] = drawn
-        if relatives is not None:
+        # A relative is named by its place in a network that the page knows, not in one that a fit has chosen.
+        if relatives is not None and isinstance(estimator.network, HigherOrderNetwork):
             arrays["relatives"] = artefacts.place_in_family(_network(estimator))[relatives].astype(np.int32)
     artefacts.write_answers(run, digest, artefacts.Answers(about, arrays))
 

@@ -19,7 +19,7 @@ from honlearn.experiments.sources import Source
 from honlearn.experiments.tables import Table, as_printed, p_text, signed, spread
 
 COLUMN = {"nodes": "micro F1", "links": "AUPRC"}
-INPUT = {"g1": "G1", "gk": "G2"}
+INPUT = {"g1": "G1", "gk": "G2", "auto": "chosen"}
 REFERENCE = ("dge-bag", "gk")
 
 

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError, ParameterError, check_choice, listed
-from honlearn.experiments.artefacts import keep_data, keep_node_answers
+from honlearn.experiments.artefacts import keep_inputs, keep_node_answers
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.predictions import Predictions
-from honlearn.experiments.registry import EXECUTION, Entry
+from honlearn.experiments.registry import EXECUTION, STRUCTURE, Entry
 from honlearn.experiments.runner import Watch, run_all, threads_for
 from honlearn.experiments.versions import versions
+from honlearn.hon.build import GramCounts
 from honlearn.hon.formats.atomic import atomic_path
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.results.artefacts import answers_path
@@ -32,7 +33,13 @@ from honlearn.seeds import derive_seed
 if TYPE_CHECKING:
     import pandas
 
-INPUTS = ("gk", "g1", "both")
+# The network as it is, its first-order network, and what a model chooses from counts of grams.
+GROWN, AUTO = ("gk", "g1"), "auto"
+INPUTS = (*GROWN, "both", AUTO, "all")
+# How far back a network that is chosen may look.
+LONGEST = 3
+# Choosing takes about as long as so many fits.
+_RACE = 4
 PREDICTIONS = "predictions"
 
 
@@ -48,7 +55,13 @@ class Contender:
         given = self.entry.parameters(self.settings)
         return {k: plain(v) for k, v in given.items() if k not in (*EXECUTION, "random_state")}
 
-    def make(self, network: HigherOrderNetwork, seed: int, threads: int | None = None) -> Any:
+    def on(self, name: str) -> Contender:
+        """Return the model for one input among several: what fixes a choice is for the one that chooses."""
+        if name == AUTO:
+            return self
+        return Contender(self.entry, {k: v for k, v in self.settings.items() if k not in STRUCTURE})
+
+    def make(self, network: HigherOrderNetwork | GramCounts, seed: int, threads: int | None = None) -> Any:
         """Return an unfitted estimator; it shows no bar and uses `threads`, unless its settings say more."""
         known, execution = self.entry.keywords(), {"n_threads": threads, "verbose": False}
         said = {key: value for key, value in execution.items() if key in known and value is not None}
@@ -61,22 +74,28 @@ class NodeData:
 
     nodes: tuple[str, ...]
     labels: tuple[str, ...]
-    inputs: Mapping[str, HigherOrderNetwork]
+    inputs: Mapping[str, HigherOrderNetwork | GramCounts]
     missing: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, network: HigherOrderNetwork, nodes: Sequence[str], labels: Sequence[str], which: str = "gk"
+        cls,
+        network: HigherOrderNetwork | GramCounts,
+        nodes: Sequence[str],
+        labels: Sequence[str],
+        which: str = "gk",
+        counts: GramCounts | None = None,
     ) -> NodeData:
-        """Take the labelled nodes that every input has; `which` is ``"gk"``, ``"g1"`` or ``"both"``.
+        """Take the labelled nodes that the network and the counts have, whichever inputs are compared.
 
-        ``"gk"`` is the network as it is, ``"g1"`` its first-order network. Of a first-order network the two
-        are the same and ``"both"`` is ``"gk"``.
+        `which` is ``"gk"``, the network as it is, ``"g1"``, its first-order network, ``"auto"``, the counts,
+        from which a model grows the network that it finds best, ``"both"`` (gk and g1) or ``"all"``. Of a
+        first-order network gk and g1 are the same and only gk is taken. Counts alone are ``"auto"``.
         """
         check_choice("evaluate", "input", which, INPUTS)
-        names = ("gk", "g1") if which == "both" and network.n_conditional else (which.replace("both", "gk"),)
-        inputs = {name: network if name == "gk" else network.first_order() for name in names}
-        there = [all(node in hon.vocabulary for hon in inputs.values()) for node in nodes]
+        inputs = {AUTO: network} if isinstance(network, GramCounts) else _inputs(network, which, counts)
+        holders = [network, *inputs.values(), *([] if counts is None else [counts])]
+        there = [all(node in one.vocabulary for one in holders) for node in nodes]
         kept = [(n, label) for n, label, known in zip(nodes, labels, there, strict=True) if known]
         missing = tuple(node for node, known in zip(nodes, there, strict=True) if not known)
         if not kept:
@@ -87,13 +106,44 @@ class NodeData:
             )
         return cls(tuple(n for n, _ in kept), tuple(label for _, label in kept), inputs, missing)
 
+    @property
+    def n_edges(self) -> dict[str, int]:
+        """The edges of each input, by which the time of a fit is guessed; a choice is as if it had more."""
+        return {
+            name: _RACE * source.grow(min(2, source.order)).n_edges
+            if isinstance(source, GramCounts)
+            else source.n_edges
+            for name, source in self.inputs.items()
+        }
+
+
+def _inputs(
+    network: HigherOrderNetwork, which: str, counts: GramCounts | None
+) -> dict[str, HigherOrderNetwork | GramCounts]:
+    names = {"both": GROWN, "all": (*GROWN, AUTO)}.get(which, (which,))
+    if len(names) > 1 and not network.n_conditional:
+        names = tuple(name for name in names if name != "g1")
+    if AUTO in names and counts is None:
+        raise InputError(
+            f"input {which!r}: a network is chosen from counts of paths, and none were given; name the paths "
+            "with --paths, or pass count_grams(paths, order=3)"
+        )
+    found: dict[str, HigherOrderNetwork | GramCounts] = {}
+    for name in names:
+        if name == AUTO:
+            assert counts is not None
+            found[name] = counts
+        else:
+            found[name] = network if name == "gk" else network.first_order()
+    return found
+
 
 @dataclass(frozen=True)
 class Job:
     """One fit and one test: who, on what, with which seed, and the nodes of either part."""
 
     contender: Contender
-    network: HigherOrderNetwork
+    network: HigherOrderNetwork | GramCounts
     seed: int
     train: NDArray[np.int64]
     test: NDArray[np.int64]
@@ -102,7 +152,10 @@ class Job:
 
 
 def plan(data: NodeData, contenders: Sequence[Contender], folds: Folds, seeds: Sequence[int]) -> list[Job]:
-    """Return the jobs in the order in which they run: row by row, seed by seed, fold by fold."""
+    """Return the jobs in the order in which they run: row by row, seed by seed, fold by fold.
+
+    A model that cannot choose its network has none on the input ``"auto"``.
+    """
     if len(set(data.labels)) < 2:
         raise InputError(f"all labelled nodes are of the class {data.labels[0]!r}; two classes are needed")
     names = [contender.entry.name for contender in contenders]
@@ -111,10 +164,17 @@ def plan(data: NodeData, contenders: Sequence[Contender], folds: Folds, seeds: S
     splits = {seed: folds.tests(data.nodes, data.labels, seed) for seed in seeds}
     digests = {name: network_digest(network) for name, network in data.inputs.items()}
     labels = digest_of(sorted(zip(data.nodes, data.labels, strict=True)))
+    if AUTO in data.inputs and not any(contender.entry.chooses_network for contender in contenders):
+        raise ParameterError(
+            f"input {AUTO!r}: none of {listed(names, 40)} can choose its network; add a dge model"
+        )
     jobs = []
-    for contender in contenders:
-        parameters = contender.configuration()
+    for given in contenders:
         for name, network in data.inputs.items():
+            if name == AUTO and not given.entry.chooses_network:
+                continue
+            contender = given.on(name) if AUTO in data.inputs else given
+            parameters = contender.configuration()
             for seed in seeds:
                 for fold, test in enumerate(splits[seed]):
                     train = np.setdiff1d(np.arange(len(data.nodes)), test)
@@ -163,6 +223,7 @@ def run_job(
             "classes": len(predictions.classes),
             "unseen_classes": len(predictions.classes) - len(estimator.classes_),
             "parameters": plain(getattr(estimator, "n_parameters_", None)),
+            **({"chosen": _chosen(estimator)} if isinstance(job.network, GramCounts) else {}),
         },
         "times": {
             "fit_seconds": round(fitted - wall, 4),
@@ -178,6 +239,17 @@ def run_job(
     for place, name in enumerate(("model", "input", "seed", "fold")):
         table.insert(place, name, job.configuration[name])
     return record, table
+
+
+def _chosen(estimator: Any) -> dict[str, Any]:
+    """Return what network a fit has chosen."""
+    network, grown = estimator.network_, estimator.network_.parameters
+    return {
+        "order": grown.order,
+        "tau": None if grown.order == 1 else grown.tau,
+        "min_support": grown.min_support,
+        "nodes": network.n_nodes,
+    }
 
 
 @dataclass(frozen=True)
@@ -234,8 +306,7 @@ def evaluate(
     """
     work = NodeWork(data, Path(folder), keep_predictions, keep_artefacts, threads=threads_for(processes))
     if keep_artefacts:
-        for network in data.inputs.values():
-            keep_data(folder, network, data.nodes, data.labels)
+        keep_inputs(folder, data.inputs.values(), data.nodes, data.labels)
     yield from run_all(work, jobs, folder, processes=processes, watch=watch)
     if keep_predictions:
         _gather(work, jobs, Path(folder) / f"{PREDICTIONS}.parquet")

@@ -19,7 +19,7 @@ import numpy as np
 
 from honlearn.errors import InputError, ParameterError, check_choice, check_integer, listed
 from honlearn.experiments.artefacts import keep_data, keep_link_answers
-from honlearn.experiments.evaluate import INPUTS, Contender
+from honlearn.experiments.evaluate import GROWN, Contender
 from honlearn.experiments.link_metrics import HITS, link_scores
 from honlearn.experiments.runner import Watch, run_all, threads_for
 from honlearn.experiments.versions import versions
@@ -90,7 +90,7 @@ class LinkData:
     """
 
     def __init__(self, network: HigherOrderNetwork, protocol: LinkProtocol, which: str = "gk") -> None:
-        check_choice("evaluate", "input", which, INPUTS)
+        check_choice("evaluate", "input", which, (*GROWN, "both"))
         check_integer("evaluate", "repetitions", protocol.repetitions, 1)
         self.network, self.protocol = network, protocol
         both = ("gk", "g1") if network.n_conditional else ("gk",)

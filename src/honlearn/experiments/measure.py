@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from honlearn.errors import ParameterError, check_choice
-from honlearn.experiments.artefacts import keep_data
+from honlearn.experiments.artefacts import keep_data, keep_inputs
 from honlearn.experiments.estimate import Planned, planned
-from honlearn.experiments.evaluate import Contender, Job, NodeData, NodeWork, plan
+from honlearn.experiments.evaluate import AUTO, LONGEST, Contender, Job, NodeData, NodeWork, plan
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.links import LinkData, LinkJob, LinkProtocol, LinkWork, plan_links
 from honlearn.experiments.nested import NestedWork, SearchedJob
@@ -27,6 +27,7 @@ from honlearn.experiments.search import Budget
 from honlearn.experiments.selection import best_on_test, points
 from honlearn.experiments.sources import Source
 from honlearn.experiments.spaces import Space, own_space, paper_space
+from honlearn.hon.build import count_grams
 from honlearn.results.records import Records
 
 PROTOCOLS = ("nested", "paper", "fixed")
@@ -72,7 +73,10 @@ def nothing_given(entry: Entry) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Plan:
-    """How to measure, the same for all rows and data sets; `given` says what the user sets for a model."""
+    """How to measure, the same for all rows and data sets; `given` says what the user sets for a model.
+
+    With `auto` ensembles also choose their networks, in the tables that have such rows.
+    """
 
     folds: Folds = field(default_factory=Folds)
     seeds: tuple[int, ...] = (0,)
@@ -83,6 +87,7 @@ class Plan:
     first_folds: int | None = None
     processes: int = 1
     given: Settle = nothing_given
+    auto: bool = False
     watching: Callable[[int, str], AbstractContextManager[Any]] = lambda total, task: nullcontext()
 
     def __post_init__(self) -> None:
@@ -110,9 +115,13 @@ class Bench:
         if row.input == "gk" and not self.source.has_memory:
             return "the network is of first order"
         try:
-            find_model(row.model, self.task)
+            entry = find_model(row.model, self.task)
         except ParameterError:
             return f"no model {row.model} for {self.task}"
+        if row.input == AUTO and not entry.chooses_network:
+            return f"{row.model} cannot choose its network"
+        if row.input == AUTO and self.source.paths is None:
+            return "there are no paths to choose a network from"
         return ""
 
     def contender(self, row: Row) -> Contender:
@@ -122,7 +131,8 @@ class Bench:
         """
         entry = find_model(row.model, self.task)
         paths = {"paths": self.source.paths} if "paths" in entry.keywords() and self.source.paths else {}
-        return Contender(entry, {**paths, **self.how.given(entry), **row.settings})
+        contender = Contender(entry, {**paths, **self.how.given(entry), **row.settings})
+        return contender.on(row.input) if self.how.auto else contender
 
     def jobs(self, row: Row, contender: Contender) -> list[Job] | list[LinkJob]:
         """Return the plain jobs of a row: every seed and fold (or the first folds), or repetition."""
@@ -137,7 +147,8 @@ class Bench:
     def _node_data(self, name: str) -> NodeData:
         if name not in self._nodes:
             source = self.source
-            self._nodes[name] = NodeData.of(source.network, source.nodes, source.labels, name)
+            counts = count_grams(source.paths, LONGEST) if name == AUTO else None
+            self._nodes[name] = NodeData.of(source.network, source.nodes, source.labels, name, counts)
         return self._nodes[name]
 
     def _link_data(self) -> LinkData:
@@ -212,8 +223,8 @@ class Bench:
             # Every input has the same labelled nodes; a job brings its own network.
             data = self._node_data(next(iter(self._nodes)))
             work = NodeWork(data, self.folder, False, True, need_answers, threads)
-            for name in self._nodes:
-                keep_data(self.folder, self._nodes[name].inputs[name], data.nodes, data.labels)
+            inputs = [self._nodes[name].inputs[name] for name in self._nodes]
+            keep_inputs(self.folder, inputs, data.nodes, data.labels)
         records: dict[str, Record] = {}
         with self.how.watching(len({job.digest for job in jobs}), self.task) as report:
             steps = run_all(
@@ -227,11 +238,13 @@ class Bench:
 
     # --- before anything runs --------------------------------------------------------------------------
 
-    def planned(self, rows: Iterable[Row]) -> list[Planned]:
+    def planned(self, rows: Sequence[Row]) -> list[Planned]:
         """Return what would run and how long it may take."""
         known = list(Records(self.folder)) if self.folder.is_dir() else []
         edges = {"gk": self.source.network.n_edges, "g1": self.source.network.first_order().n_edges}
         made = []
+        if any(row.input == AUTO and not self.reason(row) for row in rows):
+            edges |= self._node_data(AUTO).n_edges
         for row in rows:
             if self.reason(row):
                 continue

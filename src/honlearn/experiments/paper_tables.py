@@ -36,10 +36,14 @@ _TITLES = {
 }
 TASKS = {"table-3": "links", "table-7": "links"}
 TABLES = tuple(_TITLES)
+# Tables of nodes that can have rows on networks that are chosen for the task.
+CHOOSING = ("table-2", "table-6")
 
 
-def rows_of(name: str, models: Sequence[str] | None = None) -> list[Row]:
+def rows_of(name: str, models: Sequence[str] | None = None, auto: bool = False) -> list[Row]:
     """Return the rows of a table in printed order, of these models only; others of theirs come last.
+
+    With `auto` each ensemble has one row more in the tables that have room for it (`CHOOSING`).
 
     >>> [row.input for row in rows_of("table-6", ["gcn"])]
     ['g1', 'gk']
@@ -49,14 +53,29 @@ def rows_of(name: str, models: Sequence[str] | None = None) -> list[Row]:
     budgets = name in ("table-5", "table-8")
     found = [Row(*cell.row[:2], cell.layers, cell.column if budgets else "") for cell in printed]
     rows = list(dict.fromkeys(found))
-    if models is None:
-        return rows
+    if models is not None:
+        rows = _of_models(name, rows, models)
+    return _with_choices(rows) if auto and name in CHOOSING else rows
+
+
+def _of_models(name: str, rows: Sequence[Row], models: Sequence[str]) -> list[Row]:
     there = {row.model for row in rows}
     kept = [row for row in rows if row.model in models]
     for model in models:
         if model not in there:
             kept += _new_rows(name, model)
     return kept
+
+
+def _with_choices(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with one more behind the last of each ensemble, on a network that it chooses."""
+    last = {row.model: place for place, row in enumerate(rows)}
+    found = []
+    for place, row in enumerate(rows):
+        found.append(row)
+        if row.model.startswith("dge-") and last[row.model] == place:
+            found.append(Row(row.model, "auto"))
+    return found
 
 
 def _new_rows(name: str, model: str) -> list[Row]:
@@ -104,7 +123,7 @@ def make_table(
     """Measure what a table needs on every bench, and return it."""
     if name == "table-1":
         return sizes_table(benches, notes)
-    rows = rows_of(name, models)
+    rows = rows_of(name, models, any(bench.how.auto for bench in benches))
     everything = []
     for bench in benches:
         prepared = ready(bench, rows)

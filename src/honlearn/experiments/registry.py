@@ -17,6 +17,8 @@ from honlearn.errors import ParameterError, check_choice, did_you_mean, listed
 
 TASKS = ("nodes", "links")
 
+# Keywords that fix or leave open which network is grown from counts; one that is grown already has none.
+STRUCTURE = ("order", "tau", "min_support")
 # Keywords that say how a fit runs, not what comes out of it: they are no part of a configuration.
 EXECUTION = ("n_threads", "verbose", "checkpoint", "checkpoint_seconds")
 
@@ -59,6 +61,11 @@ class Entry:
         """Return the keywords of the estimator, the network left out, in the order of its signature."""
         given = inspect.signature(self.estimator()).parameters
         return {name: parameter for name, parameter in given.items() if name != "network"}
+
+    @property
+    def chooses_network(self) -> bool:
+        """Whether the estimator also takes counts of grams, and finds the best network itself."""
+        return "tau" in self.keywords()
 
     def parameters(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return every keyword with its value: the default, what the name decides, or the setting."""

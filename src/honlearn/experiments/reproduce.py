@@ -106,7 +106,7 @@ def planned(request: Request) -> list[Planned]:
     rows = []
     for bench in request.benches():
         if request.name in TABLES:
-            rows += bench.planned(ready(bench, rows_of(request.name, request.models)).rows)
+            rows += bench.planned(ready(bench, rows_of(request.name, request.models, request.how.auto)).rows)
         else:
             rows += bench.planned(figure_rows(request.name, bench, request.models))
     return rows

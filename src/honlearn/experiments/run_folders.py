@@ -206,7 +206,8 @@ def _guessed(run: RunFolder) -> list[str]:
     models = [f"--model {shlex.quote(name)}" for name in dict.fromkeys(c["model"] for c in asked)]
     seeds = sorted({configuration["seed"] for configuration in asked})
     task = "" if asked[0]["task"] == "nodes" else " --task links"
-    which = "both" if len(inputs) > 1 else inputs.pop()
+    which = "auto" if inputs == {"auto"} else "all" if "auto" in inputs else "both"
+    which = f"{which} --paths PATHS" if "auto" in inputs else which if len(inputs) > 1 else min(inputs)
     return [
         f"honlearn evaluate NET LABELS -o {run.path.name}{task} {' '.join(models)} --input {which} "
         f"--seed {seeds[0]} --seeds {len(seeds)}"

@@ -54,6 +54,11 @@ class GramCounts:
         """The highest order that a network can have from these counts."""
         return len(self._trie) - 1
 
+    @property
+    def levels(self) -> Trie:
+        """The counts themselves, by the length of the grams: 1 … k + 1 entities."""
+        return self._trie
+
     def __len__(self) -> int:
         """Return the number of distinct grams of all lengths."""
         return sum(len(level) for level in self._trie)

@@ -111,4 +111,8 @@ def what_was_run(study: Study, about: Mapping[str, Any]) -> list[dict[str, str]]
     return [{"name": name, "text": text} for name, text in facts.items() if text]
 
 
-_INPUTS = {"gk": "gk (higher-order)", "g1": "g1 (first-order)"}
+_INPUTS = {
+    "gk": "gk (higher-order)",
+    "g1": "g1 (first-order)",
+    "auto": "auto (chosen from the paths in each fit)",
+}

@@ -103,11 +103,14 @@ def digest_of(value: Any) -> str:
 
 
 def network_digest(network: Any) -> str:
-    """Return the digest of a network's names, nodes, edges and weights."""
+    """Return the digest of a network's names, nodes, edges and weights, or of counts, level by level."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(json.dumps(list(network.vocabulary.names), ensure_ascii=False).encode())
-    for name in ("gram_offsets", "grams", "indptr", "indices", "weights"):
-        array = getattr(network, name)
+    named = [(name, network) for name in ("gram_offsets", "grams", "indptr", "indices", "weights")]
+    if hasattr(network, "levels"):
+        named = [(name, level) for level in network.levels for name in ("newest", "count", "first")]
+    for name, owner in named:
+        array = getattr(owner, name)
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

@@ -91,7 +91,7 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         """Set the network that is trained on: the one given, or the one that suits these examples best."""
         given, grows = self._given(), "tau" in self.get_params(deep=False)
         # Of an earlier fit; this one may have nothing to choose.
-        vars(self).pop("search_results_", None)
+        self.__dict__.pop("search_results_", None)
         if grows and structure.is_source(self.network):
             self.network_ = self._grown(given, examples)
         else:

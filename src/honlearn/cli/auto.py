@@ -1,0 +1,149 @@
+"""``honlearn train PATHS LABELS -o MODEL --auto``: the network is chosen, from path data, for the task.
+
+In: words that say how paths are read and which parameters are fixed. Out: counts of grams in place of a
+network, settings of the model, and after the fit the table of the networks that were tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from honlearn.experiments.registry import Entry
+    from honlearn.hon.build import GramCounts
+
+# How far counting looks back when nobody says.
+LONGEST = 3
+_PANEL = "Choosing the network"
+_NO_PATHS = (".hon", ".net", ".graphml", ".gexf")
+
+
+def _option(name: str, text: str, metavar: str) -> Any:
+    return typer.Option(name, help=text, metavar=metavar, rich_help_panel=_PANEL, show_default=False)
+
+
+Auto = Annotated[
+    bool,
+    typer.Option(
+        "--auto",
+        rich_help_panel=_PANEL,
+        help="The first argument is path data; the network that answers best is grown from it.",
+    ),
+]
+Order = Annotated[
+    int | None, _option("--order", f"With --auto: how far back to look at most; default: {LONGEST}.", "K")
+]
+Tau = Annotated[float | None, _option("--tau", "With --auto: this tau, instead of the best.", "T")]
+MinSupport = Annotated[
+    int | None, _option("--min-support", "With --auto: this least support, instead of the best.", "M")
+]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the command line says of choosing a network: whether, how far back, what is fixed, how to read."""
+
+    wanted: bool = False
+    order: int | None = None
+    tau: float | None = None
+    min_support: int | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
+
+    def check(self, entry: Entry, source: Path) -> None:
+        """Raise before anything long is done where the words do not go together."""
+        from honlearn.errors import InputError, ParameterError, check_integer, check_real, listed
+
+        fixed = {"order": self.order, "tau": self.tau, "min_support": self.min_support}
+        said = [name for name, value in fixed.items() if value is not None] + list(self.reading)
+        if not self.wanted:
+            if said:
+                options = listed(f"--{name.replace('_', '-')}" for name in said)
+                raise ParameterError(
+                    f"{options}: only with --auto, which grows the network from paths; {source} is read as "
+                    "a network"
+                )
+            return
+        if not entry.chooses_network:
+            raise ParameterError(
+                f"--auto: {entry.name} cannot choose its network; take a dge model, or grow a network first "
+                "with 'honlearn grow' and leave --auto out"
+            )
+        if source.suffix.lower() in _NO_PATHS:
+            raise InputError(
+                f"{source}: --auto takes the paths that networks are grown from, and this is a network; "
+                "name the paths, or leave --auto out"
+            )
+        check_integer("train --auto", "order", LONGEST if self.order is None else self.order, 1)
+        if self.tau is not None:
+            check_real("train --auto", "tau", self.tau, 0)
+        if self.min_support is not None:
+            check_integer("train --auto", "min_support", self.min_support, 1)
+
+    def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of the model with the parameters that are fixed here."""
+        from honlearn.errors import ParameterError
+
+        fixed = {"tau": self.tau, "min_support": self.min_support}
+        mine = {name: value for name, value in fixed.items() if value is not None}
+        for name in mine:
+            if name in given:
+                raise ParameterError(f"--{name.replace('_', '-')} and --set {name}=: give one of the two")
+        return {**given, **mine}
+
+    def counts(self, source: Path) -> GramCounts:
+        """Return how often grams were seen in the paths of a file, a pattern of files, or a pipe."""
+        from honlearn.errors import InputError
+        from honlearn.hon.build import count_grams
+
+        counts = count_grams(str(source), LONGEST if self.order is None else self.order, **self.reading)
+        if not counts.grow(1).n_edges:
+            raise InputError(
+                f"{source}: no path has two entities, so every network would be empty; is the delimiter "
+                "right, and do the options keep whole paths?"
+            )
+        return counts
+
+
+def tried(estimator: Any) -> list[dict[str, Any]]:
+    """Return the networks that a fit has tried, as plain rows; none where nothing was left to choose."""
+    table = getattr(estimator, "search_results_", None)
+    if table is None:
+        return []
+    rows = table.to_dict("records")
+    return [{key: None if value != value else value for key, value in row.items()} for row in rows]
+
+
+def print_tried(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a line for each network that was tried."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    if not rows:
+        typer.echo("the paths and parameters leave one network, so there was nothing to choose")
+        return
+    table = Table(title="networks tried", title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0))
+    for name in ("order", "tau", "min support", "nodes", "learners", "loss", "gain", "chosen"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        gain, error = row["gain"], row["standard_error"]
+        known = row["order"] > 1 and gain is not None and error is not None
+        table.add_row(
+            str(row["order"]),
+            "–" if row["tau"] is None else f"{row['tau']:g}",
+            "–" if row["order"] == 1 else str(row["min_support"]),
+            f"{row['nodes']:,}",
+            str(row["learners"]),
+            f"{row['loss']:.3f}",
+            f"{gain:.3f} ± {error:.3f}" if known else "–",
+            "yes" if row["chosen"] else "",
+        )
+    Console(highlight=False).print(table)
+    typer.echo(
+        "loss: on what the learners held back; gain: how much less than on order 1, ± its standard error"
+    )
