@@ -199,8 +199,10 @@ def test_a_learner_alone_is_that_learner_in_company() -> None:
     examples, unlinked = training_pairs(held.network, None, None, held.names, True, for_all.seed_)
     options = training_options(for_all.get_params(), len(examples))
     shape = for_all.architecture_
-    state, _ = for_all._train(shape, options, examples, unlinked)
-    alone, _ = for_all._train(shape, options, examples, unlinked, learners=[1])
+    in_company, _ = for_all._trainers(shape, examples, unlinked)
+    on_its_own, _ = for_all._trainers(shape, examples, unlinked, learners=[1])
+    state, _ = for_all._train_twice(in_company, options)
+    alone, _ = for_all._train_twice(on_its_own, options)
     for name, tensor in alone.items():
         assert tensor[0].numpy().tobytes() == state[name][1].numpy().tobytes()
 
