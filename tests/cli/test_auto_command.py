@@ -1,0 +1,175 @@
+"""``train --auto``: from paths to a model on the network that suits it, as it is typed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from command_line import Files, Run
+
+import honlearn as hl
+from honlearn.cli import main
+from honlearn.labels import read_labels
+
+FAST = ("--set", "n_learners=2", "widths=8,8", "max_epochs=15", "n_threads=1")
+
+
+class Walks(NamedTuple):
+    """Files of paths, as lines and as events, and of the labels."""
+
+    paths: str
+    events: str
+    labels: str
+
+
+@pytest.fixture(scope="module")
+def walks(tmp_path_factory: pytest.TempPathFactory) -> Walks:
+    """Forty sources whose class only memory tells; one label is of no node."""
+    folder = tmp_path_factory.mktemp("walks")
+    data = hl.datasets.synthetic(2, n_nodes=40, n_hubs=2, n_destinations=2)
+    lines, events = [], ["trip,place"]
+    counts = data.paths.counts
+    assert counts is not None
+    for path, count in zip(data.paths, counts.tolist(), strict=True):
+        for _ in range(count):
+            events += [f"t{len(lines)},{place}" for place in path]
+            lines.append(" ".join(path))
+    rows = [f"{node},{label}" for node, label in data.labels.items()]
+    for name, text in (
+        ("paths.txt", lines),
+        ("events.csv", events),
+        ("labels.csv", ["node,label", *rows, "elsewhere,c0"]),
+    ):
+        (folder / name).write_text("\n".join(text) + "\n")
+    return Walks(*(str(folder / name) for name in ("paths.txt", "events.csv", "labels.csv")))
+
+
+@pytest.fixture(scope="module")
+def chosen(walks: Walks, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("chosen") / "model"
+    with pytest.raises(SystemExit, match="0"):
+        main(["train", walks.paths, walks.labels, "-o", str(folder), "--auto", *FAST])
+    return folder
+
+
+def test_the_model_is_that_of_the_library(walks: Walks, chosen: Path) -> None:
+    nodes, labels = read_labels(walks.labels)
+    quick = {"n_learners": 2, "widths": (8, 8), "max_epochs": 15, "n_threads": 1, "random_state": 0}
+    counts = hl.count_grams(walks.paths, order=3)
+    clf = hl.DGEClassifier(counts, **quick).fit(nodes[:-1], labels[:-1])
+    loaded = hl.load_model(chosen)
+    assert np.array_equal(loaded.predict_proba(nodes[:5]), clf.predict_proba(nodes[:5]))
+    assert loaded.network == clf.network_
+    assert loaded.network.n_conditional > 0
+
+
+def test_the_table_of_the_race(honlearn: Run, walks: Walks, tmp_path: Path) -> None:
+    outcome = honlearn("train", walks.paths, walks.labels, "-o", tmp_path / "m", "--auto", *FAST)
+    assert outcome.code == 0, outcome.err
+    assert "1 labelled node is not in the network and left out: elsewhere" in outcome.err
+    facts, _, table = outcome.out.partition("networks tried")
+    assert "validation score" in facts
+    for word in ("order", "tau", "min support", "nodes", "learners", "loss", "gain", "chosen", "±", "yes"):
+        assert word in table
+    assert table.count("yes") == 1
+    assert "…" not in outcome.out
+
+
+def test_json_has_the_race_as_a_list(honlearn: Run, walks: Walks, tmp_path: Path) -> None:
+    words = ("train", walks.paths, walks.labels, "--auto", *FAST, "--json")
+    facts = json.loads(honlearn(*words, "-o", tmp_path / "m").out)
+    assert (facts["nodes"], facts["missing"]) == (40, 1)
+    rows = facts["networks"]
+    assert [row["chosen"] for row in rows].count(True) == 1
+    assert {"order", "tau", "min_support", "nodes", "learners", "loss", "gain", "standard_error"} <= set(
+        rows[0]
+    )
+    assert [row["tau"] for row in rows if row["order"] == 1] == [None]
+    # Reading events makes the same paths, and looking two steps back at most is enough for them.
+    events = honlearn(
+        *("train", walks.events, walks.labels, "--auto", *FAST, "--json", "-o", tmp_path / "e"),
+        *("--sequence", "trip", "--entity", "place", "--order", 2),
+    )
+    assert events.code == 0, events.err
+    again = json.loads(events.out)
+    assert {row["order"] for row in again["networks"]} == {1, 2}
+    assert hl.load_model(tmp_path / "e").network == hl.load_model(tmp_path / "m").network
+
+
+def test_fixed_parameters(honlearn: Run, walks: Walks, tmp_path: Path) -> None:
+    words = ("train", walks.paths, walks.labels, "--auto", *FAST)
+    outcome = honlearn(*words, "--tau", 3, "-o", tmp_path / "m", "--json")
+    assert {row["tau"] for row in json.loads(outcome.out)["networks"]} == {None, 3.0}
+    fixed = (*words, "--tau", 1, "--min-support", 2, "--set", "order=2")
+    outcome = honlearn(*fixed, "-o", tmp_path / "f", "--json")
+    assert "networks" not in json.loads(outcome.out)
+    assert hl.load_model(tmp_path / "f").network == hl.grow(walks.paths, 2, 1.0, 2)
+    assert "leave one network, so there was nothing to choose" in honlearn(*fixed, "-o", tmp_path / "f").out
+
+
+def test_links(honlearn: Run, walks: Walks, tmp_path: Path) -> None:
+    words = ("train", walks.paths, "-o", tmp_path / "m", "--auto", "--task", "links", "--json")
+    outcome = honlearn(*words, "--set", "n_learners=2", "widths=6,6", "max_epochs=2", "n_threads=1")
+    assert outcome.code == 0, outcome.err
+    facts = json.loads(outcome.out)
+    assert facts["linked_pairs"] > 0
+    assert [row["chosen"] for row in facts["networks"]].count(True) == 1
+    rows = json.loads(honlearn("predict", tmp_path / "m", "--node", "s0", "--top", 2, "--json").out)
+    assert len(rows) == 2
+
+
+def test_words_that_do_not_go_together(honlearn: Run, walks: Walks, files: Files, tmp_path: Path) -> None:
+    net, labels, out = files.net, files.labels, ("-o", tmp_path / "m")
+    only = "only with --auto, which grows the network from paths"
+    cases = [
+        ((net, labels, "--delimiter", "tab"), f"--delimiter: {only}"),
+        ((net, labels, "--order-by", "t", "--tau", 1), f"--tau, --order-by: {only}"),
+        ((net, labels, "--order", 2), f"--order: {only}"),
+        (
+            (net, labels, "--auto"),
+            "--auto takes the paths that networks are grown from, and this is a network",
+        ),
+        ((walks.paths, labels, "--auto", "--model", "gcn"), "--auto: gcn cannot choose its network"),
+        ((walks.paths, labels, "--auto", "--order", 0), "'order' parameter of train --auto must be a whole"),
+        ((walks.paths, labels, "--auto", "--tau", -1), "'tau' parameter of train --auto must be a number at"),
+        ((walks.paths, labels, "--auto", "--min-support", 0), "'min_support' parameter of train --auto must"),
+        ((walks.paths, labels, "--auto", "--tau", 1, "--set", "tau=2"), "--tau and --set tau=: give one"),
+        ((walks.paths, labels, "--auto", "--set", "order=9"), "count them with count_grams(paths, order=9)"),
+        ((walks.paths + "x", labels, "--auto"), "no such file"),
+        ((net, labels, "--set", "tau=auto"), "tau cannot be chosen for a network that is grown already"),
+    ]
+    for given, message in cases:
+        outcome = honlearn("train", *given, *out)
+        assert outcome.code == 2, given
+        assert message in outcome.err
+        assert outcome.err.splitlines()[-1].startswith("honlearn: ")
+    lone = tmp_path / "lone.txt"
+    lone.write_text("s0\ns1\n")
+    assert "no path has two entities" in honlearn("train", lone, labels, "--auto", *out).err
+    assert not (tmp_path / "m" / "config.json").exists()
+
+
+def test_a_training_killed_in_the_race_goes_on_to_the_same_model(
+    honlearn: Run, walks: Walks, chosen: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "killed"
+    words = ["train", walks.paths, walks.labels, "--auto", *FAST, "--set", "checkpoint_seconds=0"]
+    command = [sys.executable, "-m", "honlearn", *words, "-o", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while not list(folder.glob(".checkpoint/*.structure")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.kill()
+    process.communicate()
+    assert not (folder / "config.json").exists()
+    assert len(list(folder.glob(".checkpoint/*.structure"))) == 1
+    assert honlearn(*words, "-o", folder).code == 0
+    assert not (folder / ".checkpoint").exists()
+    for name in ("weights.safetensors", "network.hon"):
+        assert (folder / name).read_bytes() == (chosen / name).read_bytes()
