@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 PARAMETERS = ("order", "tau", "min_support")
-TAUS = (1.0, 3.0, 10.0, 30.0)
+TAUS = (1.0, 3.0, 10.0)
 SUPPORTS = (1, 10)
 # How far counting looks back when the order is to be found.
 LONGEST = 3
