@@ -16,7 +16,7 @@ from honlearn import DGEClassifier
 from honlearn.errors import FormatError, ParameterError
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.tasks.structure import PARAMETERS, Candidate, Held, Race, candidates, counts_of
+from honlearn.tasks.structure import PARAMETERS, TAUS, Candidate, Held, Race, candidates, counts_of
 
 OPEN = dict.fromkeys(PARAMETERS, "auto")
 EXAMPLES = 40
@@ -69,7 +69,7 @@ def test_equal_networks_take_part_once() -> None:
         assert not any(one.network == other.network for other in found[:i])
     # Every value of the grid is there by itself, or by the candidate that keeps the same contexts.
     for order in (2, 3):
-        for tau in (1.0, 3.0, 10.0, 30.0):
+        for tau in TAUS:
             for support in (1, 10):
                 grown = varied_counts().grow(order, tau, support)
                 assert sum(grown == one.network for one in found) == 1
