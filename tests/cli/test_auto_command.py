@@ -1,4 +1,4 @@
-"""``train --auto``: from paths to a model on the network that suits it, as it is typed."""
+"""``--auto`` and ``--input auto``: a network that suits the task, grown from paths, as it is typed."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from honlearn.cli import main
 from honlearn.labels import read_labels
 
 FAST = ("--set", "n_learners=2", "widths=8,8", "max_epochs=15", "n_threads=1")
+# For half of the nodes.
+LONGER = (*FAST, "max_epochs=80", "patience=30", "batch_size=8")
 
 
 class Walks(NamedTuple):
@@ -173,3 +175,76 @@ def test_a_training_killed_in_the_race_goes_on_to_the_same_model(
     assert not (folder / ".checkpoint").exists()
     for name in ("weights.safetensors", "network.hon"):
         assert (folder / name).read_bytes() == (chosen / name).read_bytes()
+
+
+# --- evaluate and reproduce ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def net(walks: Walks, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("net") / "walks.hon"
+    hl.grow(walks.paths).save(path)
+    return str(path)
+
+
+def test_evaluate_on_all_inputs(honlearn: Run, walks: Walks, net: str, tmp_path: Path) -> None:
+    words = ["evaluate", net, walks.labels, "--model", "dge-bag", "--model", "majority", "--folds", 2]
+    words += ["--input", "all", "--paths", walks.paths]
+    words += [word for setting in LONGER[1:] for word in ("--set", f"dge-bag:{setting}")]
+    dry = honlearn(*words, "-o", tmp_path / "run", "--dry-run")
+    assert dry.code == 0, dry.err
+    assert "10 jobs" in dry.out
+    outcome = honlearn(*words, "-o", tmp_path / "run", "--json")
+    assert outcome.code == 0, outcome.err
+    assert "note: majority cannot choose a network and has no row on the input auto" in outcome.err
+    facts = json.loads(outcome.out)
+    rows = [(row["model"], row["input"], row["records"]) for row in facts["rows"]]
+    assert rows == [
+        *(("dge-bag", name, 2) for name in ("gk", "g1", "auto")),
+        *(("majority", name, 2) for name in ("gk", "g1")),
+    ]
+    by_input = {row["input"]: row["micro_f1_mean"] for row in facts["rows"][:3]}
+    assert by_input["auto"] > 0.9 > by_input["g1"]
+    assert honlearn("report", tmp_path / "run", "-o", tmp_path / "report.html").code == 0
+
+
+def test_the_paths_may_be_a_folder(honlearn: Run, walks: Walks, net: str, tmp_path: Path) -> None:
+    words = ["evaluate", net, walks.labels, "--model", "dge-bag", "--folds", 2, "--input", "auto", *LONGER]
+    folder = str(Path(walks.paths).parent)
+    digests = []
+    for place in (walks.paths, folder):
+        assert honlearn(*words, "--paths", place, "-o", tmp_path / Path(place).name).code == 0
+        lines = (tmp_path / Path(place).name / "records.jsonl").read_text().splitlines()
+        digests.append([json.loads(line)["digest"] for line in lines])
+        assert all(json.loads(line)["sizes"]["chosen"]["order"] > 1 for line in lines)
+    assert digests[0] == digests[1]
+
+
+def test_errors_of_evaluate(honlearn: Run, walks: Walks, net: str, tmp_path: Path) -> None:
+    words = ("evaluate", net, walks.labels, "-o", tmp_path / "run", "--model")
+    cases = [
+        (("dge-bag", "--input", "auto"), "none were given; name the paths with --paths"),
+        (("dge-bag", "--paths", walks.paths), "by --input auto or --input all, not by 'gk'"),
+        (("gcn", "--input", "auto", "--paths", walks.paths), "none of gcn can choose its network"),
+        (("dge-bag", "--input", "auto", "--paths", "nowhere.txt"), "nowhere.txt: no such file"),
+    ]
+    for given, message in cases:
+        outcome = honlearn(*words, *given)
+        assert (outcome.code, outcome.err.count("\n")) == (2, 1), outcome.err
+        assert message in outcome.err
+    links = ("evaluate", net, "-o", tmp_path / "run", "--task", "links", "--model", "dge-bag")
+    assert "--paths is for --task nodes" in honlearn(*links, "--paths", walks.paths).err
+    assert "must be one of 'gk', 'g1', 'both'" in honlearn(*links, "--input", "auto").err
+
+
+def test_reproduce_with_rows_that_choose(honlearn: Run, walks: Walks, net: str, tmp_path: Path) -> None:
+    words = ["reproduce", "table-2", "-o", tmp_path, "--folds", 2, "--protocol", "fixed", "--auto"]
+    words += ["--model", "dge-bag", *FAST, "--tau", 1, "--min-support", 1]
+    folder = str(Path(walks.paths).parent)
+    outcome = honlearn(*words, "--data", f"walks={folder}")
+    assert outcome.code == 0, outcome.err
+    assert "| DGE-bag | chosen" in outcome.out
+    without = honlearn(*words, "--data", f"{net}+{walks.labels}")
+    assert "not measured: there are no paths to choose a network from" in without.out
+    refused = honlearn("reproduce", "depth", "-o", tmp_path, "--auto")
+    assert "--auto adds rows to table-2, table-6, not to 'depth'" in refused.err
