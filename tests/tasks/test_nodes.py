@@ -214,7 +214,7 @@ def test_wrong_features_are_named() -> None:
     with pytest.raises(InputError, match="numbers that are not finite"):
         DGEClassifier(hon, features=np.full((60, 1), np.nan), **FAST).fit(nodes, y)
     with pytest.raises(ParameterError, match="identity=False needs features"):
-        classifier(identity=False).fit(nodes, y)
+        classifier(identity=False, path_features=0).fit(nodes, y)
 
 
 # --- mistakes ----------------------------------------------------------------------------------------
