@@ -154,3 +154,16 @@ def test_whole_models_have_the_same_gradients_on_both_paths(
 def test_products_are_spread_over_threads_without_a_trace() -> None:
     x, weight = table(6, rows=5), table(4, rows=6, seed=1)
     same(propagate.product(Runtime(n_threads=2), x, weight), x @ weight, x, weight)
+
+
+def test_buffers_do_not_pile_up_with_the_sizes_of_batches() -> None:
+    hon = small_network(3, entities=40, extra=20, edges=70)
+    near, model, this = ExactNeighborhood(hon, 3), ensemble(hon, widths=(9, 8, 7)), this_pass()
+    names, rows = set(), set()
+    for count in (8, 1, 2, 3, 5):
+        roots = np.arange(3 * count, dtype=np.int32).reshape(3, count)
+        rows.update(hop.rows.shape[1] for hop in near.hops(roots, np.zeros(3, np.uint64), 0))
+        model.represent(roots, near, this).sum().backward()
+        names.add(frozenset(this.run._buffers))
+    assert len(rows) > 6
+    assert len(names) == 1

@@ -178,7 +178,8 @@ class _Gather(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         run, hop, shape, keys = ctx.stored
-        grad_x = run.zeros(f"gather gradient {shape[1:]}", shape)
+        # One buffer whatever the rows: a layer has read its gradient before the one below it asks for its own.
+        grad_x = run.zeros("gather gradient", shape)
         for part, grad in zip((hop.own, hop.into, hop.out_of), grads, strict=True):
             args = (*part, hop.rows, _array(grad.contiguous()), 0, np.float32(1), keys, np.uint32(0))
             run.each(kernels.sum_rows_back, shape[0], *args, _array(grad_x))
