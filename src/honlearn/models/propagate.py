@@ -178,7 +178,7 @@ class _Gather(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         run, hop, shape, keys = ctx.stored
-        # One buffer whatever the rows: a layer has read its gradient before the one below it asks for its own.
+        # One buffer whatever the rows: a layer has read its gradient before the one below asks for its own.
         grad_x = run.zeros("gather gradient", shape)
         for part, grad in zip((hop.own, hop.into, hop.out_of), grads, strict=True):
             args = (*part, hop.rows, _array(grad.contiguous()), 0, np.float32(1), keys, np.uint32(0))
