@@ -25,7 +25,9 @@ def test_on_a_first_order_network_it_is_an_ensemble_of_one(made: Any, aggregator
     names, groups = nodes()
     model = made(first, **SMALL).fit(names[:20], groups[:20])
     same = {name: value for name, value in model.get_params().items() if name != "network"}
-    ours = DGEClassifier(first, **{**same, **ONE, "aggregator": aggregator}).fit(names[:20], groups[:20])
+    # As published they know names alone, their own among them.
+    given = {**same, **ONE, "aggregator": aggregator, "echo": True, "path_features": 0}
+    ours = DGEClassifier(first, **given).fit(names[:20], groups[:20])
     assert model.predict_proba(names).tobytes() == ours.predict_proba(names).tobytes()
 
 
