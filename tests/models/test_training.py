@@ -65,6 +65,23 @@ def test_threads_change_nothing() -> None:
     assert all(torch.equal(one[name], two[name]) for name in one)
 
 
+def test_what_is_held_back_is_judged_by_the_best_weights() -> None:
+    together = trainer()
+    held, proba = together.held_proba(together.fit())
+    assert held.shape == proba.shape[:2] == (4, 8)
+    np.testing.assert_allclose(proba.sum(2), 1)
+    truth = np.take_along_axis(proba, examples().labels[held][:, :, None], 2)[:, :, 0]
+    for learner in range(4):
+        alone = trainer(learners=[learner])
+        alone.fit()
+        # A learner's best epoch is the one with the least loss on the part that it holds back.
+        best = min(row["validation_loss"] for row in alone.at.history)
+        np.testing.assert_allclose(-np.log(truth[learner]).mean(), best, rtol=1e-5)
+    # Learners leave at different epochs, and all are judged.
+    assert len(set(together.at.best_epochs[0])) > 1
+    assert len(np.unique(held, axis=0)) == 4
+
+
 class Killed(Exception):
     pass
 
