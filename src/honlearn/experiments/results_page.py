@@ -40,7 +40,8 @@ runs that are named at its end; do not edit it. G1 is the first-order network, G
 (`--input g1` and `gk`). Scores are means ± standard deviations over folds and seeds. "difference" is ours
 minus the published mean: "within" two standard errors of it, or "above" or "below" it. p is that of the
 corrected resampled t-test, then of Wilcoxon's signed ranks, against the row that says "reference"; the
-second does not know that training parts overlap and is too sure of itself.
+second does not know that training parts overlap and is too sure of itself. path2vec reads the raw paths where
+a run of `reproduce` has them, whatever its input says.
 """
 
 
