@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from honlearn.experiments.registry import Entry
     from honlearn.hon.build import GramCounts
 
-# How far counting looks back when nobody says.
-LONGEST = 3
 _PANEL = "Choosing the network"
 _NO_PATHS = (".hon", ".net", ".graphml", ".gexf")
 
@@ -36,7 +34,7 @@ Auto = Annotated[
     ),
 ]
 Order = Annotated[
-    int | None, _option("--order", f"With --auto: how far back to look at most; default: {LONGEST}.", "K")
+    int | None, _option("--order", "With --auto: how far back to look at most; default: 3.", "K")
 ]
 Tau = Annotated[float | None, _option("--tau", "With --auto: this tau, instead of the best.", "T")]
 MinSupport = Annotated[
@@ -78,7 +76,8 @@ class Choice:
                 f"{source}: --auto takes the paths that networks are grown from, and this is a network; "
                 "name the paths, or leave --auto out"
             )
-        check_integer("train --auto", "order", LONGEST if self.order is None else self.order, 1)
+        if self.order is not None:
+            check_integer("train --auto", "order", self.order, 1)
         if self.tau is not None:
             check_real("train --auto", "tau", self.tau, 0)
         if self.min_support is not None:
@@ -98,7 +97,7 @@ class Choice:
     def counts(self, source: Path) -> GramCounts:
         """Return how often grams were seen in the paths of a file, a pattern of files, or a pipe."""
         from honlearn.errors import InputError
-        from honlearn.hon.build import count_grams
+        from honlearn.hon.build import LONGEST, count_grams
 
         counts = count_grams(str(source), LONGEST if self.order is None else self.order, **self.reading)
         if not counts.grow(1).n_edges:

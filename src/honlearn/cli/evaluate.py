@@ -235,8 +235,7 @@ def _left_out(data: NodeData, contenders: Sequence[Contender]) -> list[str]:
 def chosen_from(paths: Path | None, wanted: str) -> GramCounts | None:
     """Return counts of the paths that networks are chosen from, where an input needs them."""
     from honlearn.errors import ParameterError
-    from honlearn.experiments.evaluate import LONGEST
-    from honlearn.hon.build import count_grams
+    from honlearn.hon.build import LONGEST, count_grams
 
     if paths is None:
         return None

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 # The network as it is, its first-order network, and what a model chooses from counts of grams.
 GROWN, AUTO = ("gk", "g1"), "auto"
 INPUTS = (*GROWN, "both", AUTO, "all")
-# How far back a network that is chosen may look.
-LONGEST = 3
 # Choosing takes about as long as so many fits.
 _RACE = 4
 PREDICTIONS = "predictions"

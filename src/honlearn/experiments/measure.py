@@ -17,7 +17,7 @@ from typing import Any
 from honlearn.errors import ParameterError, check_choice
 from honlearn.experiments.artefacts import keep_data, keep_inputs
 from honlearn.experiments.estimate import Planned, planned
-from honlearn.experiments.evaluate import AUTO, LONGEST, Contender, Job, NodeData, NodeWork, plan
+from honlearn.experiments.evaluate import AUTO, Contender, Job, NodeData, NodeWork, plan
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.links import LinkData, LinkJob, LinkProtocol, LinkWork, plan_links
 from honlearn.experiments.nested import NestedWork, SearchedJob
@@ -27,7 +27,7 @@ from honlearn.experiments.search import Budget
 from honlearn.experiments.selection import best_on_test, points
 from honlearn.experiments.sources import Source
 from honlearn.experiments.spaces import Space, own_space, paper_space
-from honlearn.hon.build import count_grams
+from honlearn.hon.build import LONGEST, count_grams
 from honlearn.results.records import Records
 
 PROTOCOLS = ("nested", "paper", "fixed")

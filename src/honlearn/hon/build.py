@@ -29,6 +29,8 @@ from honlearn.paths.source import as_source
 from honlearn.paths.stream import PathStream
 from honlearn.paths.vocabulary import Vocabulary
 
+# How far back a network looks at most that is chosen for a task, unless somebody says.
+LONGEST = 3
 # No path data remembers as far as this; it only keeps a slip of the finger from filling the memory.
 _LONGEST = 1000
 

@@ -227,6 +227,13 @@ def disagreement(members: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.asarray(1.0 - agreeing, np.float64)
 
 
+def judged(trainer: Trainer) -> structure.Held:
+    """Train; return what each learner has held back, [L, h], and the chance that it gives to the truth."""
+    held, proba = trainer.held_proba(trainer.fit())
+    truth = trainer.problem.examples.labels[held]
+    return held, np.take_along_axis(proba, truth[:, :, None], 2)[:, :, 0]
+
+
 def _as_bytes(value: Any) -> NDArray[np.uint8]:
     """Return a list of names, labels or pairs as bytes, for a digest."""
     plain = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value, dtype=object)

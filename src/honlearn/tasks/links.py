@@ -28,7 +28,14 @@ from honlearn.sampling.pairs import Pairs, PairSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
-from honlearn.tasks.fitting import EnsembleEstimator, MakeTrainer, Schedule, disagreement, of_members
+from honlearn.tasks.fitting import (
+    EnsembleEstimator,
+    MakeTrainer,
+    Schedule,
+    disagreement,
+    judged,
+    of_members,
+)
 from honlearn.tasks.link_split import hide_pairs
 from honlearn.tasks.structure import Held
 
@@ -56,8 +63,7 @@ class DGELinkPredictor(EnsembleEstimator):
     in every epoch. Paths or counts in place of a network, `order`, `tau` and `min_support` are as for nodes;
     whoever tests must then leave the tested links out of the paths. `batch_size` None is a 48th of the
     pairs, 32 to 2048; `max_epochs` None lets a million pairs pass, in 8 to 50 epochs. `refit` and `n_draws`
-    are as for nodes; over ``"all"`` relatives either
-    end is its expected representation under Eq. 3.
+    are as for nodes; over ``"all"`` relatives either end is its expected representation under Eq. 3.
 
     >>> from honlearn.hon.edgelist import from_edges
     >>> ring = [(f"{s}{i}", f"{s}{(i + k) % 8}") for s in "ab" for i in range(8) for k in (1, 2, 3)]
@@ -233,9 +239,7 @@ class DGELinkPredictor(EnsembleEstimator):
         shape = dataclasses.replace(shape, variant="bag", shared=False)
         make, run = self._trainers(shape, known, unlinked, learners)
         with run.threads():
-            trainer = make(options, None, "structure")
-            held, proba = trainer.held_proba(trainer.fit())
-        return held, np.take_along_axis(proba, known.labels[held][:, :, None], 2)[:, :, 0]
+            return judged(make(options, None, "structure"))
 
     def _sampler(self) -> PairSampler:
         """Return what says which nodes of two families stand for a pair."""

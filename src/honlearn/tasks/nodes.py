@@ -26,7 +26,7 @@ from honlearn.paths.paths import Paths
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import parameters as check
-from honlearn.tasks.fitting import EnsembleEstimator, MakeTrainer, Schedule, of_members
+from honlearn.tasks.fitting import EnsembleEstimator, MakeTrainer, Schedule, judged, of_members
 from honlearn.tasks.structure import Held
 
 
@@ -205,9 +205,7 @@ class DGEClassifier(EnsembleEstimator):
         # Structure is judged by learners on their own, however the ensemble will pool them.
         make, run = self._trainers(dataclasses.replace(shape, variant="bag", shared=False), known, learners)
         with run.threads():
-            trainer = make(options, None, "structure")
-            held, proba = trainer.held_proba(trainer.fit())
-        return held, np.take_along_axis(proba, known.labels[held][:, :, None], 2)[:, :, 0]
+            return judged(make(options, None, "structure"))
 
     def _sampler(self) -> RelativeSampler:
         """Return what says which node of an entity's family stands for it."""

@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.errors import ParameterError, check_integer, check_real
-from honlearn.hon.build import GramCounts, count_grams
+from honlearn.hon.build import LONGEST, GramCounts, count_grams
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
 from honlearn.paths.paths import Paths
@@ -35,8 +35,6 @@ AUTO = "auto"
 PARAMETERS = ("order", "tau", "min_support")
 TAUS = (1.0, 3.0, 10.0)
 SUPPORTS = (1, 10)
-# How far counting looks back when the order is to be found.
-LONGEST = 3
 # The share of the examples that learners of the race are validated on.
 HELD = 0.25
 _PARTS = (3 / 16, 6 / 16, 9 / 16)
