@@ -102,6 +102,7 @@ class OneLearner(EnsembleEstimator):
         "n_draws": 1,
         "echo": True,
         "path_features": 0,
+        "kernel_share": 0.0,
         "order": None,
         "tau": None,
         "min_support": None,

@@ -1,12 +1,13 @@
 """Vectors of entities from the steps that a network remembers, by a factorisation of what lies near what.
 
-In: a network. Out: unit vectors float32 [V, d], deterministic. Entities are alike that are passed before or
-after the same others, up to `reach` steps away; two steps are followed through the contexts, so that who
+In: a network. Out: vectors [V, d], deterministic. Entities are alike that are passed after the same others
+and before the same others, up to `reach` steps away; two steps are followed through the contexts, so that who
 comes from u at v goes on as those from u do. What is factorised is the positive part of
 
-    log( M(i, j) / (M(i) · P(j)) ),    P(j) ∝ M(j)^0.75,    M = Σ_t (steps of length t, both ways),
+    log( M(i, j) / (M(i) · P(j)) ),    P(j) ∝ M(j)^smoothing,    M = Σ_t (steps of length t),
 
-which is what skip-gram with negative sampling approximates (Levy & Goldberg, NeurIPS 2014).
+beside the same of the steps back, Mᵀ: [V, 2 V]. Skip-gram with negative sampling approximates such a matrix
+(Levy & Goldberg, NeurIPS 2014).
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from scipy import sparse
 
 from honlearn.hon.network import HigherOrderNetwork
 
-_SMOOTHING = 0.75
 # Pairs of entities that are held at most; a network with more is looked at one step ahead only.
 _MOST = 50_000_000
 
@@ -60,11 +60,11 @@ def steps_apart(network: HigherOrderNetwork, reach: int = 2) -> Any:
     return found.tocsr()
 
 
-def information(counts: Any) -> Any:
+def information(counts: Any, smoothing: float) -> Any:
     """Return the positive pointwise mutual information of counts [V, V], with smoothed columns, as CSR."""
     counts = counts.tocoo()
     rows = np.asarray(counts.sum(1)).ravel()
-    columns = np.asarray(counts.sum(0)).ravel() ** _SMOOTHING
+    columns = np.asarray(counts.sum(0)).ravel() ** smoothing
     columns /= max(columns.sum(), 1e-300)
     values = np.log(counts.data / (rows[counts.row] * columns[counts.col]))
     kept = values > 0
@@ -73,9 +73,10 @@ def information(counts: Any) -> Any:
 
 
 def factors(matrix: Any, dimensions: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return U √Σ and V √Σ of a truncated SVD, [V, d] each; d is `dimensions`, or fewer if there are no more.
+    """Return U √Σ and V √Σ of a truncated SVD, [V, d] and [W, d] for a matrix [V, W] with V ≤ W.
 
-    The sign of a pair of vectors is free: the largest number of U is made positive.
+    d is `dimensions`, or fewer if there are no more; largest first. The sign of a pair of vectors is free:
+    the largest number of U is made positive.
     """
     size = matrix.shape[0]
     if dimensions < size // 2:
@@ -83,7 +84,7 @@ def factors(matrix: Any, dimensions: int) -> tuple[NDArray[np.float64], NDArray[
 
         left, values, right = svds(matrix, k=dimensions, v0=np.full(size, size**-0.5))
     else:
-        left, values, right = np.linalg.svd(matrix.toarray())
+        left, values, right = np.linalg.svd(matrix.toarray(), full_matrices=False)
     kept = np.argsort(-values, kind="stable")[:dimensions]
     left, values, right = left[:, kept], values[kept], right[kept].T
     scale = np.sign(left[np.abs(left).argmax(0), np.arange(len(kept))]) * np.sqrt(values)
@@ -96,24 +97,28 @@ def unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(rows / np.where(length > 1e-9, length, 1.0))
 
 
-def path_embedding(network: HigherOrderNetwork, dimensions: int, reach: int = 2) -> NDArray[np.float32]:
-    """Return a unit vector for each entity, float32 [V, d], d at most `dimensions`; zeros for the isolated.
+def path_embedding(
+    network: HigherOrderNetwork, dimensions: int, reach: int = 2, smoothing: float = 1.0
+) -> NDArray[np.float64]:
+    """Return factors of what comes after and of what before each entity, [V, d], the weightiest first.
+
+    d is at most `dimensions`. The isolated have zeros.
 
     >>> from honlearn.hon.build import grow
     >>> sides = (("X", "abc"), ("Y", "def"))
     >>> trips = [[a, hub, b] for hub, side in sides for a in side for b in side if a != b]
-    >>> vectors = path_embedding(grow(trips), 4)
+    >>> vectors = unit(path_embedding(grow(trips), 4))
     >>> alike = vectors @ vectors.T
     >>> bool(alike[2, 3] > 0.9), bool(abs(alike[2, 5]) < 0.1)  # a and b, a and d
     (True, True)
     """
     ahead = steps_apart(network, reach)
-    near = (ahead + ahead.T).tocsr()
-    near.setdiag(0)
-    near.eliminate_zeros()
-    if near.nnz == 0:
-        return np.zeros((network.n_entities, min(dimensions, network.n_entities)), np.float32)
-    vectors = unit(factors(information(near), dimensions)[0]).astype(np.float32)
+    ahead.setdiag(0)
+    ahead.eliminate_zeros()
+    if ahead.nnz == 0:
+        return np.zeros((network.n_entities, min(dimensions, network.n_entities)))
+    both = sparse.hstack([information(steps, smoothing) for steps in (ahead, ahead.T)]).tocsr()
+    vectors = factors(both, dimensions)[0]
     # The solver leaves a rounding error where a row is empty.
-    vectors[np.diff(near.indptr) == 0] = 0
+    vectors[np.diff(both.indptr) == 0] = 0
     return vectors

@@ -26,6 +26,10 @@ class Examples:
     def __len__(self) -> int:
         return len(self.nodes)
 
+    def take(self, positions: NDArray[np.int64]) -> Examples:
+        """Return the examples at these positions, in their order."""
+        return Examples(self.nodes[positions], self.labels[positions], self.weights[positions])
+
 
 def split(
     labels: NDArray[np.int64], fraction: float, seed: int, owner: Label

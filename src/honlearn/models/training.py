@@ -221,16 +221,23 @@ class Trainer:
         self._leave()
         return row
 
-    def held_proba(self, state: dict[str, torch.Tensor]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the validation part [G, h] of each group after `fit`, and what it says of it, [G, h, C]."""
-        for name, parameter in self.ensemble.named_parameters():
-            parameter.data = state[name].to(self.run.device)
-        self.at.live = list(range(len(self.at.best_epochs[0])))
-        self.at.stage = 0
-        self._gather_examples()
-        if not self._held.shape[1]:
-            return self._held, np.zeros((*self._held.shape, self.shape.n_classes))
-        return self._held, torch.softmax(self._held_logits().double(), 2).cpu().numpy()
+    def held_chance(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return after `fit` what each group has held back, [G, h], and the chance it gives to the truth."""
+        positions, chances = [], []
+        for stage, state in enumerate(self.finished):
+            for name, parameter in self.ensemble.named_parameters():
+                parameter.data = state[name].to(self.run.device)
+            self.at.stage, self.at.live = stage, list(range(len(self.at.best_epochs[stage])))
+            self._gather_examples()
+            positions.append(self._held)
+            if self._held.shape[1]:
+                proba = torch.softmax(self._held_logits().double(), 2).cpu().numpy()
+                truth = self.problem.examples.labels[self._held]
+                chances.append(np.take_along_axis(proba, truth[:, :, None], 2)[:, :, 0])
+            else:
+                chances.append(np.zeros(self._held.shape))
+        self.at.stage = self.n_stages
+        return np.concatenate(positions), np.concatenate(chances)
 
     def _validate(self) -> tuple[list[float], list[float]]:
         """Return loss and share of right answers of each group on its validation part."""

@@ -21,7 +21,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from honlearn.errors import check_integer
-from honlearn.hon.embedding import path_embedding
 from honlearn.models.ensemble import Architecture, Ensemble, count_parameters
 from honlearn.models.training import Trainer, TrainingOptions
 from honlearn.models.weights import Features
@@ -70,6 +69,8 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
     seed_: int
     network_: HigherOrderNetwork
     path_vectors_: NDArray[np.float32] | None
+    kernel_proba_: NDArray[np.float32] | None = None
+    kernel_share_: float = 0.0
     architecture_: Any
     classes_: NDArray[Any]
     _ensemble: type[Ensemble] = Ensemble
@@ -96,8 +97,7 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
             self.network_ = self._grown(given, examples)
         else:
             self.network_ = check.network(self.network, given)
-        count = check.path_features(given["path_features"])
-        self.path_vectors_ = path_embedding(self.network_, count) if count else None
+        self.path_vectors_ = None
 
     def _grown(self, given: Mapping[str, Any], examples: tuple[Any, ...]) -> HigherOrderNetwork:
         """Return the network that the parameters name, or the best of those that they leave open."""
@@ -229,9 +229,8 @@ def disagreement(members: NDArray[np.float32]) -> NDArray[np.float64]:
 
 def judged(trainer: Trainer) -> structure.Held:
     """Train; return what each learner has held back, [L, h], and the chance that it gives to the truth."""
-    held, proba = trainer.held_proba(trainer.fit())
-    truth = trainer.problem.examples.labels[held]
-    return held, np.take_along_axis(proba, truth[:, :, None], 2)[:, :, 0]
+    trainer.fit()
+    return trainer.held_chance()
 
 
 def _as_bytes(value: Any) -> NDArray[np.uint8]:

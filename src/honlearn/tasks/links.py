@@ -75,7 +75,7 @@ class DGELinkPredictor(EnsembleEstimator):
 
     _ensemble = PairEnsemble
     # Ends of a pair are known by their names, and what is near them must not tell a link that is hidden.
-    _settled: ClassVar[Mapping[str, Any]] = {"echo": True, "path_features": 0}
+    _settled: ClassVar[Mapping[str, Any]] = {"echo": True, "path_features": 0, "kernel_share": 0.0}
     ensemble_: PairEnsemble
 
     def __init__(

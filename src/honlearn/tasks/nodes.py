@@ -20,6 +20,7 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.ensemble import Architecture, Ensemble
 from honlearn.models.examples import Examples
 from honlearn.models.inference import Inference
+from honlearn.models.reading import Vectors, best_share, choose_vectors, read
 from honlearn.models.runtime import Runtime
 from honlearn.models.training import Problem, Trainer, TrainingOptions
 from honlearn.paths.paths import Paths
@@ -47,10 +48,14 @@ class DGEClassifier(EnsembleEstimator):
     `normalize` scales representations to length 1 before the classes, as the published program does.
     `features` are optional numbers for each entity ([V, F], dense or sparse, rows as in
     ``network.vocabulary``, or a DataFrame indexed by name), beside `identity` features or alone.
-    `path_features` is the length of a vector of each entity that is made of the steps that the network
-    remembers (:func:`honlearn.hon.embedding.path_embedding`), beside these; 0 is as published. `echo` lets a
-    labelled node hear who it is, as published: it then learns its own name by heart, which says nothing of
-    nodes without a label (:class:`honlearn.models.neighborhoods.Echo`).
+    `echo` lets a labelled node hear who it is, as published: it then learns its own name by heart, which says
+    nothing of nodes without a label (:class:`honlearn.models.neighborhoods.Echo`).
+
+    Paths: `path_features` is how many numbers of each entity stand beside these at most, made of the steps
+    that the network remembers (:func:`honlearn.hon.embedding.path_embedding`); which steps, and how many
+    numbers, is chosen for the task. `kernel_share` is the share of the answer that a kernel regression on
+    them has beside the learners (:mod:`honlearn.models.reading`); ``"auto"`` chooses it on what learners hold
+    back, ``kernel_share_`` tells. With 0 for either it is as published.
 
     Structure: `network` may also be paths (:class:`honlearn.Paths`) or their counts
     (:func:`honlearn.count_grams`). Then `order`, `tau` and `min_support` say which network is grown from
@@ -96,7 +101,8 @@ class DGEClassifier(EnsembleEstimator):
         identity: bool = True,
         n_heads: int = 5,
         echo: bool = False,
-        path_features: int = 32,
+        path_features: int = 64,
+        kernel_share: float | str = "auto",
         order: int | str | None = None,
         tau: float | str | None = None,
         min_support: int | str | None = None,
@@ -132,6 +138,7 @@ class DGEClassifier(EnsembleEstimator):
         self.n_heads = n_heads
         self.echo = echo
         self.path_features = path_features
+        self.kernel_share = kernel_share
         self.order = order
         self.tau = tau
         self.min_support = min_support
@@ -160,9 +167,12 @@ class DGEClassifier(EnsembleEstimator):
         self.seed_ = root_seed(self.random_state)
         self._settle_network(X, y, sample_weight)
         classes, shape, options, examples = self._prepared(X, y, sample_weight)
+        share = check.kernel_share(self._given()["kernel_share"])
+        vectors = self._settle_vectors(shape, examples)
         make, run = self._trainers(shape, examples)
         with run.threads():
             state, trainers = self._train_twice(make, options)
+            self._settle_reading(share, vectors, trainers[0])
         self.classes_ = classes
         self._remember(shape, state, trainers, options.checkpoint)
         return self
@@ -178,6 +188,35 @@ class DGEClassifier(EnsembleEstimator):
         shape = check.architecture(given, len(classes), network.n_entities)
         options, _ = check.training_options(given, len(nodes)), check.draws(given["n_draws"])
         return classes, shape, options, Examples(nodes, codes, weights)
+
+    def _settle_vectors(self, shape: Architecture, examples: Examples, reads: bool = True) -> Vectors | None:
+        """Set the numbers of paths that learners read; return the vectors, None where nobody reads any."""
+        given = self._given()
+        count = check.path_features(given["path_features"])
+        if not count and not (reads and given["kernel_share"]):
+            return None
+        vectors = choose_vectors(self.network_, examples, shape.n_classes, self.seed_)
+        self.path_vectors_ = vectors.first(count) if count else None
+        return vectors
+
+    def _settle_reading(self, share: float | None, vectors: Vectors | None, trainer: Trainer) -> None:
+        """Set what the kernel says of every entity, and its share, chosen on what learners held back."""
+        self.kernel_share_, self.kernel_proba_ = 0.0, None
+        if vectors is None or share == 0:
+            return
+        examples = trainer.problem.examples
+        reading = read(vectors, examples, trainer.shape.n_classes, self.seed_)
+        self.kernel_proba_ = reading.proba
+        if share is None:
+            share = best_share(reading, examples, *trainer.held_chance())
+        self.kernel_share_ = share
+
+    def _spoken(self, proba: NDArray[np.float32], nodes: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return what learners say [..., B, C] with the kernel's share in it."""
+        if self.kernel_proba_ is None:
+            return proba
+        share = np.float32(self.kernel_share_)
+        return np.asarray((1 - share) * proba + share * self.kernel_proba_[nodes], np.float32)
 
     def _trainers(
         self, shape: Architecture, examples: Examples, learners: Sequence[int] | None = None
@@ -202,6 +241,7 @@ class DGEClassifier(EnsembleEstimator):
         self.seed_ = root_seed(self.random_state)
         self._settle_network(*examples)
         _, shape, options, known = self._prepared(*examples)
+        self._settle_vectors(shape, known, reads=False)
         # Structure is judged by learners on their own, however the ensemble will pool them.
         make, run = self._trainers(dataclasses.replace(shape, variant="bag", shared=False), known, learners)
         with run.threads():
@@ -219,7 +259,7 @@ class DGEClassifier(EnsembleEstimator):
         if not len(nodes):
             return np.zeros((0, len(self.classes_)), np.float32)
         with inference.run.threads():
-            return inference.proba(nodes)
+            return self._spoken(inference.proba(nodes), nodes)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each node, [B]."""
@@ -237,7 +277,7 @@ class DGEClassifier(EnsembleEstimator):
         if not len(nodes):
             return np.zeros((self.architecture_.n_learners, 0, len(self.classes_)), np.float32)
         with inference.run.threads():
-            return inference.member_proba(nodes)
+            return self._spoken(inference.member_proba(nodes), nodes)
 
     @of_members
     def votes(self, X: Any) -> tuple[NDArray[np.float32], NDArray[np.int32] | None]:
@@ -252,7 +292,8 @@ class DGEClassifier(EnsembleEstimator):
             empty = np.zeros((members, 0, len(self.classes_)), np.float32)
             return empty, None if self.architecture_.is_joint else np.zeros((members, 0), np.int32)
         with inference.run.threads():
-            return inference.votes(nodes)
+            proba, relatives = inference.votes(nodes)
+        return self._spoken(proba, nodes), relatives
 
     def embed(self, X: Any) -> NDArray[np.float32]:
         """Return what the classes are read from, averaged over relatives, [B, d'].

@@ -43,8 +43,16 @@ def network(value: object, parameters: Mapping[str, Any] | None = None) -> Highe
 
 
 def path_features(value: Any) -> int:
-    """Return how many numbers of paths stand beside an entity's name, 0 for none."""
+    """Return how many numbers of paths stand beside an entity's name at most, 0 for none."""
     return check_integer(_OWNER, "path_features", value, 0)
+
+
+def kernel_share(value: Any) -> float | None:
+    """Return the share of the answer that the paths' reading has, None where it is to be chosen."""
+    if isinstance(value, str):
+        check_choice(_OWNER, "kernel_share", value, ("auto",))
+        return None
+    return check_real(_OWNER, "kernel_share", value, 0, 1)
 
 
 def architecture(parameters: Mapping[str, Any], n_classes: int, n_entities: int) -> Architecture:

@@ -37,7 +37,7 @@ _LEFT_OUT = (
     "n_threads",
     "verbose",
 )
-_FEATURES, _PATHS = "features.", "path_vectors"
+_FEATURES, _PATHS, _KERNEL = "features.", "path_vectors", "kernel_proba"
 
 
 def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.PathLike[str]) -> None:
@@ -53,6 +53,7 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
         "classes": {"dtype": "str" if text else model.classes_.dtype.str, "values": plain(model.classes_)},
         "best_epochs": plain(model.best_epochs_),
         "history": _rows(model.history_),
+        "kernel_share": model.kernel_share_,
     }
     if hasattr(model, "search_results_"):
         config["search_results"] = _rows(model.search_results_)
@@ -60,6 +61,8 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
     tensors |= _feature_tensors(model.features, model)
     if model.path_vectors_ is not None:
         tensors[_PATHS] = torch.from_numpy(model.path_vectors_)
+    if model.kernel_proba_ is not None:
+        tensors[_KERNEL] = torch.from_numpy(model.kernel_proba_)
     write_model(folder, type(model).__name__, config, tensors, model.network_)
 
 
@@ -97,6 +100,8 @@ def load_model(folder: str | os.PathLike[str], made: type | None = None) -> Any:
         model = estimator(network, features=_features(tensors), random_state=config["seed"], **given)
         model.seed_, model.network_ = config["seed"], network
         model.path_vectors_ = tensors[_PATHS].numpy() if _PATHS in tensors else None
+        model.kernel_proba_ = tensors[_KERNEL].numpy() if _KERNEL in tensors else None
+        model.kernel_share_ = config.get("kernel_share", 0.0)
         shape = {**config["architecture"], "widths": tuple(config["architecture"]["widths"])}
         model.architecture_ = architecture(**shape)
         values, dtype = config["classes"]["values"], config["classes"]["dtype"]
