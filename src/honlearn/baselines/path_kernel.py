@@ -1,0 +1,60 @@
+"""The kernel's reading of the paths alone, without any graph neural network: a part of our own model (ours).
+
+In: a network and labelled nodes. Out: class probabilities of every entity [V, C], which are looked up. It is
+what :class:`honlearn.DGEClassifier` mixes into its answer (``kernel_share``): with the same seed and equal
+weights of the examples, its ``kernel_proba_`` to the bit. A table with both shows what the learners add.
+
+Paths count as far as the network remembers them: on a first-order network two steps are independent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from honlearn.baselines.contract import NodeBaseline, State
+from honlearn.errors import check_real
+from honlearn.models.examples import Examples
+from honlearn.models.reading import choose_vectors, read
+
+
+@dataclass(eq=False, repr=False)
+class PathKernelClassifier(NodeBaseline):
+    """Calibrated kernel ridge regression on vectors of the paths, see :mod:`honlearn.models.reading`.
+
+    There is nothing to set: reach, smoothing and number of the vectors and the penalty are chosen on labelled
+    nodes that are left out. Fitted: ``reach_``, ``smoothing_``, ``dimensions_``, ``penalty_``, and ``loss_``,
+    the log loss of the labelled nodes. What is said of a labelled node is said without its own label, so a
+    score on the training nodes is not that of a model that has seen them.
+
+    A fit takes seconds, on one thread: `checkpoint` is accepted, but nothing is kept on the way.
+    """
+
+    def _check(self) -> None:
+        check_real(type(self).__name__, "checkpoint_seconds", self.checkpoint_seconds, 0)
+
+    def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
+        examples = Examples(nodes, codes, np.ones(len(nodes), np.float32))
+        vectors = choose_vectors(self.network, examples, n_classes, self.seed_)
+        reading = read(vectors, examples, n_classes, self.seed_)
+        state = {
+            "proba": torch.from_numpy(reading.proba),
+            "reach": torch.tensor(vectors.reach),
+            "smoothing": torch.tensor(vectors.smoothing, dtype=torch.float64),
+            "dimensions": torch.tensor(vectors.numbers.shape[1]),
+            "penalty": torch.tensor(reading.penalty, dtype=torch.float64),
+            "loss": torch.tensor(reading.loss, dtype=torch.float64),
+        }
+        self._finish(state, [], sum(tensor.numel() for tensor in state.values()))
+
+    def _restore(self, state: State) -> None:
+        super()._restore(state)
+        self.reach_, self.dimensions_ = int(state["reach"]), int(state["dimensions"])
+        self.smoothing_, self.penalty_ = float(state["smoothing"]), float(state["penalty"])
+        self.loss_ = float(state["loss"])
+
+    def _nodes_proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
+        return np.asarray(self.state_["proba"].numpy()[nodes], np.float32)
