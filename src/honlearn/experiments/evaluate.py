@@ -222,6 +222,7 @@ def run_job(
             "unseen_classes": len(predictions.classes) - len(estimator.classes_),
             "parameters": plain(getattr(estimator, "n_parameters_", None)),
             **({"chosen": _chosen(estimator)} if isinstance(job.network, GramCounts) else {}),
+            **({"kernel_share": share} if (share := getattr(estimator, "kernel_share_", 0.0)) else {}),
         },
         "times": {
             "fit_seconds": round(fitted - wall, 4),

@@ -212,7 +212,7 @@ class DGEClassifier(EnsembleEstimator):
         self.kernel_share_ = share
 
     def _spoken(self, proba: NDArray[np.float32], nodes: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return what learners say [..., B, C] with the kernel's share in it."""
+        """Return what learners say together, [B, C], with the kernel's share in it."""
         if self.kernel_proba_ is None:
             return proba
         share = np.float32(self.kernel_share_)
@@ -270,14 +270,14 @@ class DGEClassifier(EnsembleEstimator):
     def member_proba(self, X: Any) -> NDArray[np.float32]:
         """Return the class probabilities of each member, [L, B, C].
 
-        Members are the learners of a bag (their mean is the prediction); of the other variants, which have
-        one prediction for all learners, L draws of relatives through the whole model.
+        Members are the learners of a bag; of the other variants, which have one prediction for all learners,
+        L draws of relatives through the whole model. The prediction is their mean and the kernel's share.
         """
         nodes, inference = self._inference(X, "member_proba")
         if not len(nodes):
             return np.zeros((self.architecture_.n_learners, 0, len(self.classes_)), np.float32)
         with inference.run.threads():
-            return self._spoken(inference.member_proba(nodes), nodes)
+            return inference.member_proba(nodes)
 
     @of_members
     def votes(self, X: Any) -> tuple[NDArray[np.float32], NDArray[np.int32] | None]:
@@ -292,8 +292,7 @@ class DGEClassifier(EnsembleEstimator):
             empty = np.zeros((members, 0, len(self.classes_)), np.float32)
             return empty, None if self.architecture_.is_joint else np.zeros((members, 0), np.int32)
         with inference.run.threads():
-            proba, relatives = inference.votes(nodes)
-        return self._spoken(proba, nodes), relatives
+            return inference.votes(nodes)
 
     def embed(self, X: Any) -> NDArray[np.float32]:
         """Return what the classes are read from, averaged over relatives, [B, d'].
