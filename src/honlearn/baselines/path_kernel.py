@@ -28,7 +28,8 @@ class PathKernelClassifier(NodeBaseline):
     There is nothing to set: reach, smoothing and number of the vectors and the penalty are chosen on labelled
     nodes that are left out. Fitted: ``reach_``, ``smoothing_``, ``dimensions_``, ``penalty_``, and ``loss_``,
     the log loss of the labelled nodes. What is said of a labelled node is said without its own label, so a
-    score on the training nodes is not that of a model that has seen them.
+    score on the training nodes is not that of a model that has seen them; only the choices have, and with a
+    few dozen labels that shows.
 
     A fit takes seconds, on one thread: `checkpoint` is accepted, but nothing is kept on the way.
     """
