@@ -104,31 +104,48 @@ def test_what_would_be_too_many_pairs_is_seen_one_step_ahead(monkeypatch: pytest
 # --- information and factors -------------------------------------------------------------------------
 
 
-def test_information_is_that_of_a_dense_table() -> None:
+@pytest.mark.parametrize("smoothing", [0.75, 1.0])
+def test_information_is_that_of_a_dense_table(smoothing: float) -> None:
     random = np.random.default_rng(2)
     counts = random.integers(0, 9, (14, 14)) * (random.random((14, 14)) < 0.4)
     counts[3] = counts[:, 5] = 0
-    smoothed = counts.sum(0) ** 0.75
+    smoothed = counts.sum(0) ** smoothing
     with np.errstate(divide="ignore", invalid="ignore"):
         expected = np.log(counts / counts.sum(1)[:, None] / (smoothed / smoothed.sum()))
     expected = np.where(counts > 0, np.maximum(expected, 0), 0)
     assert (expected > 0).sum() < (counts > 0).sum()
-    np.testing.assert_allclose(information(csr_array(counts)).toarray(), expected, atol=1e-12)
+    np.testing.assert_allclose(information(csr_array(counts), smoothing).toarray(), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("columns", [40, 80])
 @pytest.mark.parametrize("dimensions", [5, 20, 100])
-def test_factors_are_the_best_of_their_rank(dimensions: int) -> None:
+def test_factors_are_the_best_of_their_rank(dimensions: int, columns: int) -> None:
     random = np.random.default_rng(3)
-    matrix = random.normal(size=(40, 40)) * (random.random((40, 40)) < 0.3)
+    matrix = random.normal(size=(40, columns)) * (random.random((40, columns)) < 0.3)
     ahead, behind = factors(csr_array(matrix), dimensions)
     kept = min(dimensions, 40)
-    assert ahead.shape == behind.shape == (40, kept)
-    left, values, right = np.linalg.svd(matrix)
+    assert ahead.shape == (40, kept)
+    assert behind.shape == (columns, kept)
+    left, values, right = np.linalg.svd(matrix, full_matrices=False)
     best = (left[:, :kept] * values[:kept]) @ right[:kept]
     np.testing.assert_allclose(ahead @ behind.T, best, atol=1e-8)
-    # Both sides weigh the same, and the sign of a pair is settled.
-    np.testing.assert_allclose((ahead**2).sum(0), values[:kept], atol=1e-8)
+    # Both sides weigh the same, the weightiest come first, and the sign of a pair is settled.
+    for side in (ahead, behind):
+        np.testing.assert_allclose((side**2).sum(0), values[:kept], atol=1e-8)
     assert (ahead[np.abs(ahead).argmax(0), np.arange(kept)] > 0).all()
+
+
+@pytest.mark.parametrize("dimensions", [12, 30])
+def test_beyond_the_rank_there_is_nothing(dimensions: int) -> None:
+    random = np.random.default_rng(4)
+    matrix = csr_array(random.normal(size=(40, 3)) @ random.normal(size=(3, 80)))
+    # A start outside of what the matrix reaches makes the solver begin anew, more than once.
+    one, two = factors(matrix, dimensions), factors(matrix, dimensions)
+    assert [side.tobytes() for side in one] == [side.tobytes() for side in two]
+    assert (one[0][:, :3] != 0).all()
+    assert not one[0][:, 3:].any()
+    assert not one[1][:, 3:].any()
+    np.testing.assert_allclose(one[0] @ one[1].T, matrix.toarray(), atol=1e-9)
 
 
 def test_rows_have_a_length_of_one_or_none() -> None:
@@ -142,19 +159,50 @@ def test_rows_have_a_length_of_one_or_none() -> None:
 
 @pytest.mark.parametrize("dimensions", [6, 200])
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_vectors_have_a_length_of_one_and_are_the_same_each_time(order: int, dimensions: int) -> None:
+def test_vectors_are_ordered_and_the_same_each_time(order: int, dimensions: int) -> None:
     hon = hl.grow(walks(), order=order, tau=1.0, min_support=2)
     assert hon.max_order == order
     vectors = path_embedding(hon, dimensions)
-    assert vectors.dtype == np.float32
+    assert vectors.dtype == np.float64
     assert vectors.shape == (30, min(dimensions, 30))
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    weight = (vectors**2).sum(0)
+    assert (np.diff(weight) < 1e-9).all()
+    assert weight[-1] > 0.1
     again = hl.grow(walks(), order=order, tau=1.0, min_support=2)
     assert path_embedding(again, dimensions).tobytes() == vectors.tobytes()
 
 
+@pytest.mark.parametrize("smoothing", [0.75, 1.0])
+@pytest.mark.parametrize("reach", [1, 2])
+def test_vectors_hold_what_comes_after_and_what_before(reach: int, smoothing: float) -> None:
+    hon = hl.grow(walks(), order=2, tau=1.0, min_support=2)
+    ahead = steps_apart(hon, reach).toarray()
+    np.fill_diagonal(ahead, 0)
+    both = np.hstack([information(csr_array(m), smoothing).toarray() for m in (ahead, ahead.T)])
+    vectors = path_embedding(hon, 200, reach, smoothing)
+    # All factors together lose nothing: (U √Σ)(U √Σ)ᵀ is the root of M Mᵀ.
+    alike = vectors @ vectors.T
+    np.testing.assert_allclose(alike @ alike, both @ both.T, atol=1e-8)
+    # Fewer of them are the first of all.
+    few = path_embedding(hon, 5, reach, smoothing)
+    np.testing.assert_allclose(few @ few.T, vectors[:, :5] @ vectors[:, :5].T, atol=1e-7)
+
+
+def test_who_goes_there_is_unlike_who_comes_from_there() -> None:
+    # a… go to X, b… come from X; looked at both ways at once all of them would be the same.
+    ends = [(f"a{i}", "X") for i in range(9)] + [("X", f"b{i}") for i in range(9)]
+    hon = from_edges(*zip(*ends, strict=True))
+    for dimensions in (4, 16):
+        vectors = unit(path_embedding(hon, dimensions, reach=1))
+        alike = vectors @ vectors.T
+        a, b = hon.index("a3"), hon.index("b3")
+        assert alike[a, hon.index("a5")] > 0.999
+        assert alike[b, hon.index("b5")] > 0.999
+        assert abs(alike[a, b]) < 1e-6
+
+
 def test_who_is_passed_near_is_alike() -> None:
-    vectors = path_embedding(hl.grow(walks(), order=2, tau=1.0, min_support=2), 6)
+    vectors = unit(path_embedding(hl.grow(walks(), order=2, tau=1.0, min_support=2), 6))
     alike = vectors @ vectors.T
     assert all(alike[i, (i + 1) % 30] > 0.6 > alike[i, (i + 15) % 30] for i in range(30))
 
@@ -187,10 +235,26 @@ def test_the_isolated_have_no_vector(dimensions: int) -> None:
     vectors = path_embedding(hon, dimensions)
     z = hon.index("Z")
     assert not vectors[z].any()
-    np.testing.assert_allclose(np.linalg.norm(np.delete(vectors, z, 0), axis=1), 1, atol=1e-6)
+    assert (np.linalg.norm(np.delete(vectors, z, 0), axis=1) > 0.1).all()
 
 
 def test_where_nobody_is_near_anybody_all_are_zeros() -> None:
     vectors = path_embedding(from_edges(["A", "B"], ["A", "B"]), 5)
     assert vectors.shape == (2, 2)
+    assert not vectors.any()
+
+
+@pytest.mark.parametrize("dimensions", [8, 200])
+@pytest.mark.parametrize(
+    "ends",
+    [
+        [("hub", f"leaf{i:02d}") for i in range(60)],
+        [(f"a{i:02d}", f"b{j:02d}") for i in range(30) for j in range(30)],
+    ],
+    ids=["star", "all to all"],
+)
+def test_what_is_as_chance_has_it_says_nothing(ends: list[tuple[str, str]], dimensions: int) -> None:
+    hon = from_edges(*zip(*ends, strict=True))
+    vectors = path_embedding(hon, dimensions)
+    assert vectors.shape == (hon.n_entities, min(dimensions, hon.n_entities))
     assert not vectors.any()

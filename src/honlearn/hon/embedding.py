@@ -12,6 +12,7 @@ beside the same of the steps back, Mᵀ: [V, 2 V]. Skip-gram with negative sampl
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from honlearn.hon.network import HigherOrderNetwork
 
 # Pairs of entities that are held at most; a network with more is looked at one step ahead only.
 _MOST = 50_000_000
+_NOISE = 1e-9
 
 
 def steps_apart(network: HigherOrderNetwork, reach: int = 2) -> Any:
@@ -67,7 +69,8 @@ def information(counts: Any, smoothing: float) -> Any:
     columns = np.asarray(counts.sum(0)).ravel() ** smoothing
     columns /= max(columns.sum(), 1e-300)
     values = np.log(counts.data / (rows[counts.row] * columns[counts.col]))
-    kept = values > 0
+    # What is as often met as chance has it is 0, but for rounding.
+    kept = values > _NOISE
     ends = (counts.row[kept], counts.col[kept])
     return sparse.csr_array((values[kept], ends), shape=counts.shape)
 
@@ -78,17 +81,38 @@ def factors(matrix: Any, dimensions: int) -> tuple[NDArray[np.float64], NDArray[
     d is `dimensions`, or fewer if there are no more; largest first. The sign of a pair of vectors is free:
     the largest number of U is made positive.
     """
-    size = matrix.shape[0]
-    if dimensions < size // 2:
-        from scipy.sparse.linalg import svds
-
-        left, values, right = svds(matrix, k=dimensions, v0=np.full(size, size**-0.5))
-    else:
-        left, values, right = np.linalg.svd(matrix.toarray(), full_matrices=False)
+    find = _leading if dimensions < matrix.shape[0] // 2 else _all
+    left, values, right = find(matrix, dimensions)
     kept = np.argsort(-values, kind="stable")[:dimensions]
     left, values, right = left[:, kept], values[kept], right[kept].T
+    # Where the rank is less, rounding errors stand for vectors that are not there.
+    values = np.where(values > _NOISE * values[0], values, 0.0)
     scale = np.sign(left[np.abs(left).argmax(0), np.arange(len(kept))]) * np.sqrt(values)
     return left * scale, right * scale
+
+
+def _all(matrix: Any, dimensions: int) -> Any:
+    return np.linalg.svd(matrix.toarray(), full_matrices=False)
+
+
+def _leading(matrix: Any, dimensions: int) -> Any:
+    """Return a truncated SVD from the eigenvectors of M Mᵀ, as SciPy's svds does, but the same each time.
+
+    Where it has seen all that can be reached from where it began, the solver goes on from a random place, and
+    svds has no way to say which.
+    """
+    from scipy.linalg import svd
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    size = matrix.shape[0]
+    back = matrix.T.tocsr()
+    gram = LinearOperator((size, size), matvec=lambda rows: matrix @ (back @ rows), dtype=np.float64)
+    # SciPy before 1.17 takes none: its solver has a sequence of its own.
+    seeded: dict[str, Any] = {"rng": 0} if "rng" in inspect.signature(eigsh).parameters else {}
+    vectors = eigsh(gram, k=dimensions, v0=np.full(size, size**-0.5), **seeded)[1]
+    vectors = np.linalg.qr(vectors)[0]
+    right, values, turn = svd(back @ vectors, full_matrices=False)
+    return vectors @ turn.T, values, right.T
 
 
 def unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -102,7 +126,7 @@ def path_embedding(
 ) -> NDArray[np.float64]:
     """Return factors of what comes after and of what before each entity, [V, d], the weightiest first.
 
-    d is at most `dimensions`. The isolated have zeros.
+    d is at most `dimensions`. The isolated have zeros; so has who is met only as often as chance has it.
 
     >>> from honlearn.hon.build import grow
     >>> sides = (("X", "abc"), ("Y", "def"))
@@ -115,9 +139,9 @@ def path_embedding(
     ahead = steps_apart(network, reach)
     ahead.setdiag(0)
     ahead.eliminate_zeros()
-    if ahead.nnz == 0:
-        return np.zeros((network.n_entities, min(dimensions, network.n_entities)))
     both = sparse.hstack([information(steps, smoothing) for steps in (ahead, ahead.T)]).tocsr()
+    if both.nnz == 0:
+        return np.zeros((network.n_entities, min(dimensions, network.n_entities)))
     vectors = factors(both, dimensions)[0]
     # The solver leaves a rounding error where a row is empty.
     vectors[np.diff(both.indptr) == 0] = 0
