@@ -67,19 +67,52 @@ def test_threads_change_nothing() -> None:
 
 def test_what_is_held_back_is_judged_by_the_best_weights() -> None:
     together = trainer()
-    held, proba = together.held_proba(together.fit())
-    assert held.shape == proba.shape[:2] == (4, 8)
-    np.testing.assert_allclose(proba.sum(2), 1)
-    truth = np.take_along_axis(proba, examples().labels[held][:, :, None], 2)[:, :, 0]
+    together.fit()
+    held, chance = together.held_chance()
+    assert held.shape == chance.shape == (4, 8)
     for learner in range(4):
         alone = trainer(learners=[learner])
         alone.fit()
         # A learner's best epoch is the one with the least loss on the part that it holds back.
         best = min(row["validation_loss"] for row in alone.at.history)
-        np.testing.assert_allclose(-np.log(truth[learner]).mean(), best, rtol=1e-5)
+        np.testing.assert_allclose(-np.log(chance[learner]).mean(), best, rtol=1e-5)
     # Learners leave at different epochs, and all are judged.
     assert len(set(together.at.best_epochs[0])) > 1
     assert len(np.unique(held, axis=0)) == 4
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("variant", ["pool", "concat", "attn", "batch"])
+def test_learners_that_are_pooled_hold_back_one_part(variant: str, shared: bool) -> None:
+    run = trainer(variant, shared)
+    run.fit()
+    held, chance = run.held_chance()
+    assert held.shape == chance.shape == (1, 8)
+    assert np.array_equal(held[0], split(examples().labels, 0.2, 5, "joint")[1])
+    best = min(row["validation_loss"] for row in run.at.history)
+    np.testing.assert_allclose(-np.log(chance[0]).mean(), best, rtol=1e-5)
+
+
+def test_every_draw_of_a_bag_star_is_judged_on_its_own_part() -> None:
+    run = trainer("bag", True)
+    state = {name: tensor.clone() for name, tensor in run.fit().items()}
+    held, chance = run.held_chance()
+    assert held.shape == chance.shape == (4, 8)
+    for stage in range(4):
+        assert np.array_equal(held[stage], split(examples().labels, 0.2, 5, stage)[1])
+        best = min(row["validation_loss"] for row in run.at.history if row["stage"] == stage)
+        np.testing.assert_allclose(-np.log(chance[stage]).mean(), best, rtol=1e-5)
+    # Being judged changes neither the states nor the next judgement.
+    assert all(torch.equal(torch.cat([one[name] for one in run.finished]), state[name]) for name in state)
+    assert run.held_chance()[1].tobytes() == chance.tobytes()
+
+
+@pytest.mark.parametrize(("variant", "shared"), [("bag", False), ("bag", True), ("pool", False)])
+def test_where_nothing_is_held_back_nothing_is_judged(variant: str, shared: bool) -> None:
+    run = trainer(variant, shared, options=dataclasses.replace(OPTIONS, validation_fraction=0.0))
+    run.fit()
+    held, chance = run.held_chance()
+    assert held.shape == chance.shape == (1 if variant == "pool" else 4, 0)
 
 
 class Killed(Exception):
@@ -119,6 +152,8 @@ def test_a_killed_run_resumes_to_the_same_bytes(variant: str, shared: bool, tmp_
     assert run.at.history == straight.at.history
     assert run.at.best_epochs == straight.at.best_epochs
     assert all(torch.equal(got[name], expected[name]) for name in expected)
+    for ours, theirs in zip(run.held_chance(), straight.held_chance(), strict=True):
+        assert ours.tobytes() == theirs.tobytes()
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from task_cases import FAST, communities
 from honlearn import DGEClassifier, load_model
 from honlearn.errors import ParameterError
 from honlearn.hon.embedding import path_embedding
+from honlearn.models.examples import Examples
+from honlearn.models.reading import Vectors, choose_vectors
 from honlearn.tasks.parameters import user_features
 
 VARIANTS = [
@@ -48,17 +50,25 @@ def features(form: str) -> Any:
     }[form]
 
 
+def chosen() -> Vectors:
+    """Return the vectors that suit the training part."""
+    hon, nodes, y = communities()
+    classes, codes = np.unique(y[TRAIN], return_inverse=True)
+    known = Examples(hon.vocabulary.codes(nodes[TRAIN].tolist()), codes, np.ones(len(codes), np.float32))
+    return choose_vectors(hon, known, len(classes), 0)
+
+
 # --- vectors of paths --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("identity", [True, False])
 @pytest.mark.parametrize("form", ["none", "dense", "sparse", "frame"])
 def test_path_features_stand_beside_features_and_names_or_alone(form: str, identity: bool) -> None:
-    hon, nodes, y = communities()
-    given = {"max_epochs": 40, "hidden_dropout": 0.2, "input_dropout": 0.3}
+    _, nodes, y = communities()
+    given = {"max_epochs": 40, "hidden_dropout": 0.2, "input_dropout": 0.3, "kernel_share": 0}
     model = fitted(path_features=8, features=features(form), identity=identity, **given)
     assert model.score(nodes[REST], y[REST]) > 0.8
-    assert np.array_equal(model.path_vectors_, path_embedding(hon, 8))
+    assert np.array_equal(model.path_vectors_, chosen().first(8))
     matrix = model.ensemble_.layers[0].own.matrix
     assert matrix.shape[1] == 8 + (0 if form == "none" else 3)
     assert (model.ensemble_.layers[0].own.identity is None) is not identity
@@ -67,7 +77,7 @@ def test_path_features_stand_beside_features_and_names_or_alone(form: str, ident
 @pytest.mark.parametrize("form", ["dense", "sparse", "frame"])
 def test_vectors_follow_the_features_of_the_user(form: str) -> None:
     hon, _, _ = communities()
-    vectors = path_embedding(hon, 8)
+    vectors = path_embedding(hon, 8).astype(np.float32)
     both = user_features(features(form), hon, vectors)
     assert both is not None
     assert both.shape == (60, 11)
@@ -90,10 +100,14 @@ def test_without_path_features_there_are_no_vectors() -> None:
     assert fitted(path_features=0, max_epochs=2).path_vectors_ is None
 
 
-def test_there_are_no_more_numbers_than_entities() -> None:
-    model = fitted(path_features=500, max_epochs=2)
+@pytest.mark.parametrize("count", [1, 5, 64, 500])
+def test_there_are_at_most_so_many_numbers_at_a_length_of_one(count: int) -> None:
+    model, best = fitted(path_features=count, max_epochs=1), chosen()
     assert model.path_vectors_ is not None
-    assert model.path_vectors_.shape == (60, 60)
+    assert model.path_vectors_.shape == (60, min(count, best.numbers.shape[1]))
+    # Half as many as entities at most: more would tell them apart by heart.
+    assert best.numbers.shape[1] <= 30
+    np.testing.assert_allclose(np.linalg.norm(model.path_vectors_, axis=1), 1, atol=1e-6)
 
 
 def test_the_same_seed_gives_the_same_bytes() -> None:
@@ -197,7 +211,7 @@ def test_clone_and_set_params_know_both() -> None:
     twin = clone(model)
     assert twin.get_params() == model.get_params()
     assert (twin.echo, twin.path_features) == (True, 16)
-    assert (classifier().echo, classifier().path_features) == (False, 32)
+    assert (classifier().echo, classifier().path_features) == (False, 64)
     twin.set_params(echo=False, path_features=2, max_epochs=2)
     _, nodes, y = communities()
     assert twin.fit(nodes, y).path_vectors_.shape == (60, 2)

@@ -38,7 +38,8 @@ def saved(tmp_path: Path) -> Path:
         {"features": np.arange(120.0).reshape(60, 2) / 120},
         {"features": csr_array(np.eye(60)), "identity": False},
     ]
-    + [{"class_weight": {"ash": 2.0}}, {"widths": 7}],
+    + [{"class_weight": {"ash": 2.0}}, {"widths": 7}]
+    + [{"kernel_share": 0.35}, {"kernel_share": 1}, {"path_features": 0}],
     ids=str,
 )
 def test_a_saved_model_predicts_the_same_bytes(given: dict[str, Any], tmp_path: Path) -> None:
@@ -52,9 +53,21 @@ def test_a_saved_model_predicts_the_same_bytes(given: dict[str, Any], tmp_path: 
     assert again.predict(nodes).tolist() == model.predict(nodes).tolist()
     assert again.network == model.network
     assert again.history_.equals(model.history_)
+    assert again.kernel_share_ == model.kernel_share_
+    assert again.kernel_proba_.tobytes() == model.kernel_proba_.tobytes()
+    assert again.kernel_proba_.dtype == np.float32
     again.save(tmp_path / "again")
     for name in ("weights.safetensors", "network.hon"):
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "model" / name).read_bytes()
+
+
+def test_a_model_without_a_reading_comes_back_without(tmp_path: Path) -> None:
+    nodes = communities()[1]
+    model = fitted(kernel_share=0)
+    model.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert (again.kernel_proba_, again.kernel_share_, again.kernel_share) == (None, 0.0, 0)
+    assert again.predict_proba(nodes).tobytes() == model.predict_proba(nodes).tobytes()
 
 
 @pytest.mark.parametrize(

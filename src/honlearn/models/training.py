@@ -225,8 +225,10 @@ class Trainer:
         """Return after `fit` what each group has held back, [G, h], and the chance it gives to the truth."""
         positions, chances = [], []
         for stage, state in enumerate(self.finished):
-            for name, parameter in self.ensemble.named_parameters():
-                parameter.data = state[name].to(self.run.device)
+            # Parameters may have shrunk with the groups that left; running statistics belong to a state, too.
+            for name, held in (*self.ensemble.named_parameters(), *self.ensemble.named_buffers()):
+                if name in state:
+                    held.data = state[name].to(self.run.device)
             self.at.stage, self.at.live = stage, list(range(len(self.at.best_epochs[stage])))
             self._gather_examples()
             positions.append(self._held)

@@ -55,7 +55,7 @@ class DGEClassifier(EnsembleEstimator):
     that the network remembers (:func:`honlearn.hon.embedding.path_embedding`); which steps, and how many
     numbers, is chosen for the task. `kernel_share` is the share of the answer that a kernel regression on
     them has beside the learners (:mod:`honlearn.models.reading`); ``"auto"`` chooses it on what learners hold
-    back, ``kernel_share_`` tells. With 0 for either it is as published.
+    back, ``kernel_share_`` tells. With 0 for both, the network alone speaks of the paths.
 
     Structure: `network` may also be paths (:class:`honlearn.Paths`) or their counts
     (:func:`honlearn.count_grams`). Then `order`, `tau` and `min_support` say which network is grown from
@@ -186,7 +186,10 @@ class DGEClassifier(EnsembleEstimator):
         classes, codes = check.class_codes(y, len(nodes))
         weights = check.example_weights(given["class_weight"], sample_weight, classes, codes)
         shape = check.architecture(given, len(classes), network.n_entities)
-        options, _ = check.training_options(given, len(nodes)), check.draws(given["n_draws"])
+        options = check.training_options(given, len(nodes))
+        # Said before a structure is searched for, not after.
+        check.draws(given["n_draws"])
+        check.kernel_share(given["kernel_share"])
         return classes, shape, options, Examples(nodes, codes, weights)
 
     def _settle_vectors(self, shape: Architecture, examples: Examples, reads: bool = True) -> Vectors | None:

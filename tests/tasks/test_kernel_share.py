@@ -1,0 +1,338 @@
+"""The kernel's share in the answer of DGEClassifier: the exact mix, how it is chosen, what reaches it."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.base import clone
+from task_cases import FAST, communities
+
+import honlearn as hl
+from honlearn import DGEClassifier
+from honlearn.errors import ParameterError
+from honlearn.hon.edgelist import from_edges
+from honlearn.models.examples import Examples
+from honlearn.models.reading import Reading, Rows, best_share, choose_vectors, read
+from honlearn.models.training import Trainer
+
+VARIANTS = [
+    ("bag", False), ("bag", True), ("pool", False), ("pool", True), ("concat", False), ("concat", True),
+    ("attn", False), ("attn", True), ("batch", False),
+]  # fmt: skip
+SHORT = {**FAST, "max_epochs": 2, "widths": (8, 6)}
+TRAIN = np.arange(60) % 4 < 3
+
+
+@cache
+def vectors() -> Any:
+    """Return the vectors that fits of the training part choose."""
+    hon, _, _ = communities()
+    return choose_vectors(hon, known(), 3, 0)
+
+
+def known() -> Examples:
+    hon, nodes, y = communities()
+    codes = np.unique(y[TRAIN], return_inverse=True)[1]
+    return Examples(hon.vocabulary.codes(nodes[TRAIN].tolist()), codes, np.ones(len(codes), np.float32))
+
+
+@pytest.fixture
+def chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let fits of the training part find at once what they would choose; that they do is tested by itself."""
+    found = vectors()
+    monkeypatch.setattr("honlearn.tasks.nodes.choose_vectors", lambda *_: found)
+
+
+def fitted(**given: Any) -> DGEClassifier:
+    hon, nodes, y = communities()
+    return DGEClassifier(hon, **{**SHORT, **given}).fit(nodes[TRAIN], y[TRAIN])
+
+
+# --- the best share ----------------------------------------------------------------------------------
+
+
+def example(labels: NDArray[np.int64], weights: Rows | None = None) -> Examples:
+    weights = np.ones(len(labels)) if weights is None else weights
+    return Examples(np.arange(len(labels), dtype=np.int32), labels, weights.astype(np.float32))
+
+
+def judged(read_right: Rows, learned: Rows, weights: Rows | None = None) -> float:
+    """Return the share of a reading that gives these chances to the truth, where learners give those."""
+    some = example(np.zeros(len(read_right), np.int64), weights)
+    proba = np.column_stack([read_right, 1 - read_right]).astype(np.float32)
+    return best_share(Reading(proba, 0.0, 1.0), some, np.arange(len(learned))[None], learned[None])
+
+
+def test_noise_has_no_share() -> None:
+    random = np.random.default_rng(0)
+    assert judged(random.uniform(0, 1, 200), np.full(200, 0.9)) == 0
+
+
+def test_who_is_right_where_learners_err_has_a_share() -> None:
+    learned = np.where(np.arange(100) % 5 == 0, 0.02, 0.95)
+    # 0.2 log(0.02 + 0.88 s) + 0.8 log(0.95 - 0.55 s) has its most at 0.33.
+    assert judged(np.where(np.arange(100) % 5 == 0, 0.9, 0.4), learned) == 0.35
+    # A better one has more, and never more than half.
+    assert judged(np.full(100, 0.9), learned) == 0.5
+    assert judged(np.ones(100), np.full(100, 0.01)) == 0.5
+
+
+def test_the_share_is_the_best_of_all_for_the_mean_chance_of_learners() -> None:
+    random = np.random.default_rng(3)
+    some = example(random.integers(0, 2, 30), random.uniform(0.2, 3, 30))
+    proba = softmax(random.normal(size=(30, 2)), 1).astype(np.float32)
+    held = np.stack([random.permutation(20)[:8] for _ in range(5)])
+    told = random.uniform(0.05, 0.95, held.shape)
+    gains = {}
+    for share in np.arange(11) / 20:
+        gains[float(share)] = 0.0
+        # 20 … 29 were never held back and do not count.
+        for place in np.unique(held):
+            learned = told[held == place].mean()
+            mixed = (1 - share) * learned + share * proba[place, some.labels[place]]
+            gains[float(share)] += some.weights[place] * np.log(mixed)
+    assert best_share(Reading(proba, 0.0, 1.0), some, held, told) == max(gains, key=lambda s: gains[s])
+
+
+def test_weights_count_in_the_share() -> None:
+    learned, said = np.array([0.9, 0.1]), np.array([0.1, 0.9])
+    assert judged(said, learned, np.array([1.0, 0.01])) == 0
+    assert judged(said, learned, np.array([0.01, 1.0])) == 0.5
+
+
+def test_where_nothing_was_held_back_it_is_a_quarter() -> None:
+    two = example(np.array([0, 1]))
+    some = Reading(np.full((2, 2), 0.5, np.float32), 0.0, 1.0)
+    assert best_share(some, two, np.empty((3, 0), np.int64), np.empty((3, 0))) == 0.25
+
+
+# --- the mix -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("chosen")
+@pytest.mark.parametrize(("variant", "shared"), VARIANTS)
+def test_the_answer_is_the_mix_of_learners_and_reading(variant: str, shared: bool) -> None:
+    nodes = communities()[1]
+    learners, reading, mixed, auto = (
+        fitted(variant=variant, shared=shared, kernel_share=share) for share in (0, 1, 0.3, "auto")
+    )
+    assert (learners.kernel_share_, learners.kernel_proba_) == (0.0, None)
+    assert (reading.kernel_share_, mixed.kernel_share_) == (1.0, 0.3)
+    said = reading.kernel_proba_
+    assert np.array_equal(reading.predict_proba(nodes), said)
+    assert np.array_equal(mixed.kernel_proba_, said)
+    assert auto.kernel_share_ in np.arange(11) / 20
+    # A subset in another order has the rows that belong to it.
+    some = np.array([41, 3, 17, 3])
+    assert np.array_equal(reading.predict_proba(nodes[some]), said[some])
+    for model in (mixed, auto):
+        share, got = np.float32(model.kernel_share_), model.predict_proba(nodes)
+        assert got.dtype == np.float32
+        assert np.array_equal(got, (1 - share) * learners.predict_proba(nodes) + share * said)
+        # Members are learners alone, so that what they disagree on is theirs.
+        assert np.array_equal(learners.member_proba(nodes), model.member_proba(nodes))
+        assert np.array_equal(learners.votes(nodes)[0], model.votes(nodes)[0])
+        assert np.array_equal(learners.disagreement(nodes), model.disagreement(nodes))
+        assert np.array_equal(learners.embed(nodes), model.embed(nodes))
+    assert np.abs(mixed.predict_proba(nodes) - learners.predict_proba(nodes)).max() > 0.01
+    np.testing.assert_allclose(mixed.predict_proba(nodes).sum(1), 1, atol=1e-5)
+
+
+@pytest.mark.usefixtures("chosen")
+def test_the_answer_of_a_bag_is_the_mean_of_its_members_beside_the_reading() -> None:
+    nodes, model = communities()[1], fitted(kernel_share=0.4)
+    expected = 0.6 * model.member_proba(nodes).mean(0) + 0.4 * model.kernel_proba_
+    np.testing.assert_allclose(model.predict_proba(nodes), expected, atol=1e-6)
+
+
+def test_a_fit_chooses_vectors_for_its_labels_and_reads_them() -> None:
+    model = fitted(kernel_share=1, random_state=0)
+    expected = read(vectors(), known(), 3, 0)
+    assert np.array_equal(model.kernel_proba_, expected.proba)
+    assert np.array_equal(model.path_vectors_, vectors().first(64))
+
+
+@pytest.mark.usefixtures("chosen")
+def test_the_reading_has_a_share_without_path_features_too() -> None:
+    model = fitted(path_features=0, kernel_share=0.5)
+    assert model.path_vectors_ is None
+    assert model.ensemble_.layers[0].own.matrix is None
+    assert np.array_equal(model.kernel_proba_, read(vectors(), known(), 3, 0).proba)
+
+
+def test_with_neither_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("vectors are chosen for nobody")
+
+    monkeypatch.setattr("honlearn.tasks.nodes.choose_vectors", refuse)
+    model = fitted(path_features=0, kernel_share=0)
+    assert (model.path_vectors_, model.kernel_proba_, model.kernel_share_) == (None, None, 0.0)
+
+
+@pytest.mark.usefixtures("chosen")
+def test_a_second_fit_forgets_the_first() -> None:
+    _, nodes, y = communities()
+    model = fitted(kernel_share=0.5)
+    model.set_params(kernel_share=0, path_features=0).fit(nodes[TRAIN], y[TRAIN])
+    assert (model.path_vectors_, model.kernel_proba_, model.kernel_share_) == (None, None, 0.0)
+    alone = fitted(kernel_share=0, path_features=0)
+    assert model.predict_proba(nodes).tobytes() == alone.predict_proba(nodes).tobytes()
+
+
+# --- how it is chosen --------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("chosen")
+@pytest.mark.parametrize("refit", [0, 1.4])
+@pytest.mark.parametrize(("variant", "shared"), [("bag", False), ("bag", True), ("attn", False)])
+def test_the_share_is_chosen_on_what_the_search_held_back(
+    variant: str, shared: bool, refit: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def watching(self: Trainer) -> Any:
+        seen.append((self.schedule, judge(self)))
+        return seen[-1][1]
+
+    judge = Trainer.held_chance
+    monkeypatch.setattr(Trainer, "held_chance", watching)
+    model = fitted(variant=variant, shared=shared, refit=refit, validation_fraction=0.2)
+    ((schedule, (held, chance)),) = seen
+    assert schedule is None
+    assert held.shape == ((3, 9) if variant == "bag" else (1, 9))
+    assert model.kernel_share_ == best_share(read(vectors(), known(), 3, 0), known(), held, chance)
+    # Learners of two epochs have much to be told.
+    assert model.kernel_share_ > 0.2
+
+
+@pytest.mark.usefixtures("chosen")
+@pytest.mark.parametrize(("variant", "shared"), VARIANTS)
+def test_without_a_validation_part_it_is_a_quarter(variant: str, shared: bool) -> None:
+    assert fitted(variant=variant, shared=shared, validation_fraction=0, max_epochs=1).kernel_share_ == 0.25
+
+
+def test_where_no_class_can_spare_a_member_it_is_a_quarter() -> None:
+    hon, nodes, _ = communities()
+    model = DGEClassifier(hon, **SHORT).fit(nodes[:5], list("abcde"))
+    assert model.kernel_share_ == 0.25
+    np.testing.assert_allclose(model.predict_proba(nodes).sum(1), 1, atol=1e-5)
+
+
+def test_a_reading_of_noise_has_no_share_beside_learners_who_know() -> None:
+    _, nodes, y = communities()
+    # The answer is a feature; steps are drawn at random and say nothing.
+    ends = np.random.default_rng(0).permutation(3600)[:900]
+    noise = from_edges(nodes[ends // 60], nodes[ends % 60])
+    assert len(noise.vocabulary) == 60
+    told = np.eye(3)[np.unique([name[:3] for name in noise.vocabulary], return_inverse=True)[1]]
+    gentle = {"input_dropout": 0.0, "hidden_dropout": 0.0, "learning_rate": 0.05, "identity": False}
+    model = DGEClassifier(
+        noise, **{**FAST, **gentle, "max_epochs": 40, "patience": 10, "path_features": 0}, features=told
+    )
+    model.fit(nodes[TRAIN], y[TRAIN])
+    assert model.kernel_share_ <= 0.05
+    assert model.score(nodes[~TRAIN], y[~TRAIN]) > 0.9
+
+
+# --- what reaches it ---------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("chosen")
+def test_weights_reach_the_reading() -> None:
+    hon, nodes, y = communities()
+    # Labels that are often wrong, so that it matters whose weigh more.
+    random = np.random.default_rng(0)
+    labels = np.where(random.random(60) < 0.4, random.permutation(y), y)[TRAIN]
+
+    def said(weights: Any = None, **given: Any) -> NDArray[np.float32]:
+        model = DGEClassifier(hon, **SHORT, kernel_share=1, **given)
+        return model.fit(nodes[TRAIN], labels, sample_weight=weights).predict_proba(nodes)
+
+    plain, by_class = said(), said(class_weight={"elm": 9.0})
+    assert said(np.where(labels == "elm", 9.0, 1.0)).tobytes() == by_class.tobytes()
+    elm = 1
+    assert (by_class[:, elm] > plain[:, elm]).all()
+    assert by_class[:, elm].mean() > plain[:, elm].mean() + 0.1
+
+
+def test_threads_change_nothing() -> None:
+    nodes = communities()[1]
+    one, two = (fitted(n_threads=threads) for threads in (1, 2))
+    assert one.kernel_share_ == two.kernel_share_
+    assert one.kernel_proba_.tobytes() == two.kernel_proba_.tobytes()
+    assert one.predict_proba(nodes).tobytes() == two.predict_proba(nodes).tobytes()
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.usefixtures("chosen")
+@pytest.mark.parametrize(("variant", "shared"), [("bag", True), ("attn", False)])
+def test_a_killed_fit_goes_on_to_the_same_share(
+    variant: str, shared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes, given = communities()[1], {"variant": variant, "shared": shared, "batch_size": 16}
+    straight = fitted(**given)
+    save = Trainer._maybe_save
+    # In the search, and, as that is done by then, in the training anew.
+    for schedule in (False, True):
+        with monkeypatch.context() as patch:
+
+            def save_or_die(self: Trainer, dies: bool = schedule) -> None:
+                save(self)
+                if (self.schedule is not None) == dies and self.at.step == 4:
+                    raise Killed("killed on purpose")
+
+            patch.setattr(Trainer, "_maybe_save", save_or_die)
+            with pytest.raises(Killed, match="on purpose"):
+                fitted(**given, checkpoint=tmp_path / "fit.ckpt", checkpoint_seconds=0.0)
+    resumed = fitted(**given, checkpoint=tmp_path / "fit.ckpt")
+    assert resumed.kernel_share_ == straight.kernel_share_
+    assert resumed.kernel_proba_.tobytes() == straight.kernel_proba_.tobytes()
+    assert resumed.predict_proba(nodes).tobytes() == straight.predict_proba(nodes).tobytes()
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- scikit-learn and mistakes -----------------------------------------------------------------------
+
+
+def test_clone_keeps_what_was_asked_for() -> None:
+    model = DGEClassifier(communities()[0])
+    assert model.kernel_share == "auto"
+    twin = clone(model.set_params(kernel_share=0.2))
+    assert twin.kernel_share == 0.2
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.01, 7, float("nan"), float("inf"), True, None, [0.5]])
+def test_shares_that_are_none_are_named(value: Any) -> None:
+    message = r"'kernel_share' parameter of DGEClassifier must be a number at least 0 and at most 1\. Got "
+    with pytest.raises(ParameterError, match=message) as caught:
+        fitted(kernel_share=value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["much", "0.5", ""])
+def test_words_that_are_no_share_are_named(value: str) -> None:
+    with pytest.raises(
+        ParameterError, match=r"'kernel_share' parameter of DGEClassifier must be .*'auto'"
+    ) as caught:
+        fitted(kernel_share=value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_wrong_share_is_said_before_a_structure_is_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Trainer) -> None:
+        raise AssertionError("trained before the parameters were checked")
+
+    monkeypatch.setattr(Trainer, "fit", refuse)
+    paths = [[a, b, c] for a in "abcd" for b in "efgh" for c in "abcd"]
+    model = DGEClassifier(hl.Paths.from_lists(paths), **SHORT, kernel_share=2)
+    with pytest.raises(ParameterError, match="'kernel_share' parameter"):
+        model.fit(list("abcdefgh"), [0, 1] * 4)
