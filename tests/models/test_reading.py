@@ -312,6 +312,24 @@ def test_labels_that_say_nothing_are_read_as_nothing() -> None:
     assert (got.proba.argmax(1) == labels).mean() < 0.7
 
 
+def test_who_is_there_twice_does_not_tell_on_itself() -> None:
+    numbers, _ = clouds()
+    labels = np.random.default_rng(1).integers(0, 2, 60)
+    twice = np.concatenate([np.arange(60), np.arange(30)])
+    weights = np.where(np.arange(60) < 30, 2.0, 1.0)
+    vectors = Vectors(1, 1.0, numbers)
+    one = read(vectors, example(labels[twice], twice), 2, 0)
+    two = read(vectors, example(labels, weights=weights), 2, 0)
+    assert one.proba.tobytes() == two.proba.tobytes()
+    assert one.loss > 0.6
+    # Two labels of one entity are two examples.
+    both = example(np.array([0, 1, 1, 0]), np.array([3, 3, 5, 3]))
+    merged = module._once(both)
+    assert merged.nodes.tolist() == [3, 3, 5]
+    assert merged.labels.tolist() == [0, 1, 1]
+    assert merged.weights.tolist() == [2, 1, 1]
+
+
 def test_learners_read_the_first_numbers_at_a_length_of_one() -> None:
     numbers, _ = clouds()
     numbers[3] = 0
