@@ -71,7 +71,7 @@ def figure_rows(name: str, bench: Bench, models: Sequence[str] | None) -> list[R
 
 def _row(bench: Bench, model: str, **more: Any) -> Row:
     """Return a model's row on its natural input: ensembles on G2 where there is one, others on G1."""
-    own = (model.startswith("dge-") or model in ("honem", "ho-gnn", "dbgnn", "path2vec")) and (
+    own = (model.startswith("dge-") or model in ("honem", "ho-gnn", "dbgnn", "path2vec", "path-kernel")) and (
         bench.source.has_memory
     )
     return Row(model, "gk" if own else "g1", **more)

@@ -24,7 +24,7 @@ from honlearn.experiments.tables import Table, as_printed, p_text, signed, sprea
 from honlearn.hon.summary import summary
 
 # Models that need G2 by their nature; any other is fed with G1 unless a table has both.
-_ON_MEMORY = ("honem", "ho-gnn", "dbgnn", "path2vec")
+_ON_MEMORY = ("honem", "ho-gnn", "dbgnn", "path2vec", "path-kernel")
 _TITLES = {
     "table-1": "Table 1. The networks",
     "table-2": "Table 2. Node classification, micro F1",

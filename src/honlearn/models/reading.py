@@ -14,8 +14,7 @@ chosen in seconds, and learners take the same vectors.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +30,9 @@ from honlearn.seeds import generator
 
 Rows = NDArray[np.float64]
 
-_REACHES, _SMOOTHINGS, _LENGTHS = (1, 2), (0.75, 1.0), (8, 16, 32, 64, 128)
+# Reach and smoothing: the first whose loss is within noise of the least, for two steps hold the memory.
+_STEPS = ((2, 1.0), (2, 0.75), (1, 1.0), (1, 0.75))
+_LENGTHS = (8, 16, 32, 64, 128)
 # Reach and smoothing are compared at these lengths.
 _SHORT = (16, 32)
 _PENALTIES = tuple(10.0 ** np.arange(-3, 1.1, 0.5))
@@ -71,21 +72,22 @@ def choose_vectors(network: HigherOrderNetwork, examples: Examples, n_classes: i
     examples = examples.take(np.arange(min(len(examples), _COMPARED)))
     most = max(network.n_entities // 2, 1)
 
-    def best(steps: Iterable[tuple[int, float]], lengths: Sequence[int]) -> Vectors:
+    def best(reach: int, smoothing: float, lengths: Sequence[int]) -> tuple[Rows, Vectors]:
+        """Return the losses [n] and the vectors of the length with the least."""
         lengths = sorted({min(length, most) for length in lengths})
-        tried: list[tuple[float, int, Vectors]] = []
-        for reach, smoothing in steps:
-            every = path_embedding(network, lengths[-1], reach, smoothing)
-            for length in lengths:
-                vectors = Vectors(reach, smoothing, every[:, :length])
-                kernel = _Kernel(vectors.numbers, examples, n_classes, _FEW)
-                tried.append((min(fit.loss for fit in kernel.fits(_PENALTIES[::2])), len(tried), vectors))
-        return min(tried)[2]
+        every, tried = path_embedding(network, lengths[-1], reach, smoothing), []
+        for length in lengths:
+            kernel = _Kernel(every[:, :length], examples, n_classes, _FEW)
+            found = min(kernel.fits(_PENALTIES[::2]), key=lambda fit: fit.loss)
+            tried.append((found.losses, Vectors(reach, smoothing, every[:, :length])))
+        return min(tried, key=lambda one: float(one[0].mean()))
 
     # On several threads sums come out in another order, and with them the last bits.
     with threadpool_limits(1):
-        short = best(itertools.product(_REACHES, _SMOOTHINGS), _SHORT)
-        return best([(short.reach, short.smoothing)], _LENGTHS)
+        short = [best(*steps, _SHORT) for steps in _STEPS]
+        least = min((losses for losses, _ in short), key=lambda losses: float(losses.mean()))
+        chosen = next(vectors for losses, vectors in short if _is_within_noise(losses - least))
+        return best(chosen.reach, chosen.smoothing, _LENGTHS)[1]
 
 
 def read(vectors: Vectors, examples: Examples, n_classes: int, seed: int) -> Reading:
@@ -93,6 +95,11 @@ def read(vectors: Vectors, examples: Examples, n_classes: int, seed: int) -> Rea
     with threadpool_limits(1):
         kernel = _Kernel(vectors.numbers, _shuffled(examples, seed), n_classes, _MANY)
         return kernel.reading(min(kernel.fits(_PENALTIES), key=lambda fit: fit.loss))
+
+
+def _is_within_noise(differences: Rows) -> bool:
+    """Return whether the mean of these is at most one standard error."""
+    return bool(differences.mean() <= differences.std() / np.sqrt(len(differences)))
 
 
 def _shuffled(examples: Examples, seed: int) -> Examples:
@@ -126,7 +133,12 @@ class _Fit(NamedTuple):
     coefficients: Rows
     calibration: Calibration
     left_out: Rows
-    loss: float
+    losses: Rows
+
+    @property
+    def loss(self) -> float:
+        """The mean log loss."""
+        return float(self.losses.mean())
 
 
 class _Kernel:
@@ -174,12 +186,12 @@ class _Kernel:
         for penalty, scores in zip(penalties, left_out, strict=True):
             coefficients = self._lift @ (basis @ (onto / (values + penalty)[:, None]))
             calibration = calibrate(scores, labels, weights, calibration)
-            loss = self._loss(calibration.logits(scores))
-            yield _Fit(penalty, coefficients, calibration, scores, loss)
+            yield _Fit(penalty, coefficients, calibration, scores, self._losses(calibration.logits(scores)))
 
-    def _loss(self, logits: Rows) -> float:
+    def _losses(self, logits: Rows) -> Rows:
+        """Return the log loss of each example times its weight, [n]; weights have a mean of 1."""
         chance = log_softmax(logits, 1)[np.arange(len(logits)), self.examples.labels]
-        return float(-(self.weights * chance).sum() / max(self.weights.sum(), 1e-12))
+        return np.asarray(-self.weights * chance)
 
     def _lifted(self, block: slice) -> Rows:
         """Return features of a block of examples whose products are the kernel, [b, m']."""
@@ -197,7 +209,7 @@ class _Kernel:
             known = (fit.left_out[rest], self.examples.labels[rest], self.weights[rest])
             logits[own] = calibrate(*known, fit.calibration).logits(fit.left_out[own])
         proba[self.examples.nodes] = softmax(logits, 1)
-        return Reading(proba, self._loss(logits), fit.penalty)
+        return Reading(proba, float(self._losses(logits).mean()), fit.penalty)
 
 
 class Calibration(NamedTuple):

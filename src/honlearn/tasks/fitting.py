@@ -115,7 +115,11 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
                 "structure", map(_as_bytes, examples), [one.network for one in fields]
             )
 
+        started: dict[int, EnsembleEstimator] = {}
+
         def validate(network: HigherOrderNetwork, learners: Sequence[int]) -> structure.Held:
+            if id(network) in started:
+                return started[id(network)]._held(learners, *examples)
             settings = dict.fromkeys(structure.PARAMETERS) | {
                 "network": network,
                 "validation_fraction": structure.HELD,
@@ -125,6 +129,7 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
             }
             # Not a clone, which would copy features and paths for every candidate.
             candidate: EnsembleEstimator = type(self)(**self.get_params(deep=False) | settings)
+            started[id(network)] = candidate
             return candidate._held(learners, *examples)
 
         winner = race.run(validate, check_integer(owner, "n_learners", self.n_learners, 1), self.verbose)

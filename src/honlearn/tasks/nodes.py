@@ -241,10 +241,13 @@ class DGEClassifier(EnsembleEstimator):
         return len(examples[0])
 
     def _held(self, learners: Sequence[int], *examples: Any) -> Held:
-        self.seed_ = root_seed(self.random_state)
-        self._settle_network(*examples)
+        first = not hasattr(self, "network_")
+        if first:
+            self.seed_ = root_seed(self.random_state)
+            self._settle_network(*examples)
         _, shape, options, known = self._prepared(*examples)
-        self._settle_vectors(shape, known, reads=False)
+        if first:
+            self._settle_vectors(shape, known, reads=False)
         # Structure is judged by learners on their own, however the ensemble will pool them.
         make, run = self._trainers(dataclasses.replace(shape, variant="bag", shared=False), known, learners)
         with run.threads():
