@@ -228,7 +228,7 @@ def test_clone_and_set_params_know_both() -> None:
         ({"path_features": "many"}, "'path_features' parameter .* whole number, at least 0. Got 'many'"),
         (
             {"identity": False, "path_features": 0},
-            "identity=False needs features; .* path_features=32, or identity=True",
+            "identity=False needs features; .* path_features=64, or identity=True",
         ),
     ],
 )

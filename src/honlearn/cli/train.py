@@ -177,13 +177,15 @@ def _facts(estimator: Any, data: NodeData, seconds: float) -> dict[str, Any]:
 
 
 def training_facts(estimator: Any, seconds: float) -> dict[str, Any]:
-    """Return what is worth saying of any training: learners, epochs, time and the validation score."""
+    """Return what is worth saying of a training: learners, epochs, time, validation score, kernel's share."""
     facts: dict[str, Any] = {"learners": getattr(estimator, "n_learners", 1)}
     epochs = getattr(estimator, "best_epochs_", None)
     if epochs is not None and len(epochs):
         facts["epochs"] = round(float(epochs.mean()), 1)
     facts["seconds"] = round(seconds, 2)
     facts["validation_score"] = _validation_score(estimator)
+    if getattr(estimator, "kernel_proba_", None) is not None:
+        facts["kernel_share"] = estimator.kernel_share_
     tried = choosing.tried(estimator)
     return facts | ({"networks": tried} if tried else {})
 

@@ -28,13 +28,15 @@ IDEAS = {
     "published": "the paper's method on G2: echo heard, names only; but exact neighbourhoods, roots of "
     "the weights, all relatives at inference, early stopping for each learner and a second training",
     "no-echo": "roots do not hear themselves (`echo=False`)",
-    "path-vectors": "vectors of paths beside names (`path_features=32`)",
-    "both": "no echo and vectors of paths",
-    "both-g1": "the same on the first-order network",
-    "both-one-draw": "the same, one draw of relatives at inference (`n_draws=1`), as published",
-    "both-redrawn": "the same, relatives drawn anew in every batch (`variant=batch`)",
-    "both-weights": "the same, weights of edges in full (`edge_power=1`), as published",
-    "both-once": "the same, no second training on all nodes (`refit=0`)",
+    "path-vectors": "vectors of paths beside names (`path_features=64`)",
+    "kernel": "a kernel on such vectors has a share in the answer (`kernel_share=auto`)",
+    "both": "no echo and vectors of paths: what the learners do without the kernel",
+    "all": "no echo, vectors of paths and the kernel: the defaults",
+    "all-g1": "the same on the first-order network",
+    "all-one-draw": "the same, one draw of relatives at inference (`n_draws=1`), as published",
+    "all-redrawn": "the same, relatives drawn anew in every batch (`variant=batch`)",
+    "all-weights": "the same, weights of edges in full (`edge_power=1`), as published",
+    "all-once": "the same, no second training on all nodes (`refit=0`)",
     "chosen": "the same, order, tau and min_support chosen inside each training part (`--input auto`)",
 }
 _HEAD = """# What each idea adds
@@ -116,9 +118,11 @@ def _section(data: str, ideas: Mapping[str, RunFolder]) -> str:
             for score in ("micro_f1", "log_loss"):
                 test = paired(records, ideas[REFERENCE].records, score)
                 cells.append("–" if test is None else f"{signed(test.difference)} ({p_text(test.p_value)})")
+        shares = [record["sizes"].get("kernel_share", 0.0) for record in records]
         cpu = statistics.fmean(record["times"]["fit_cpu_seconds"] for record in records)
-        rows.append([*cells, f"{cpu:.1f}", str(len(records))])
-    columns = ["idea", "micro F1", "log loss", "one learner", "Δ F1 (p)", "Δ log loss (p)", "CPU s", "fits"]
+        rows.append([*cells, f"{statistics.fmean(shares):.2f}", f"{cpu:.1f}", str(len(records))])
+    columns = ["idea", "micro F1", "log loss", "one learner", "Δ F1 (p)", "Δ log loss (p)"]
+    columns += ["kernel's share", "CPU s", "fits"]
     lines = [f"## {data}", "", *([DESCRIPTIONS[data], ""] if data in DESCRIPTIONS else [])]
     lines += [Table(data, data, columns, rows, left=1).markdown(), ""]
     chosen = [_structure(r) for run in ideas.values() for r in run.records if r["sizes"].get("chosen")]

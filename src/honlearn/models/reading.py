@@ -43,6 +43,8 @@ _COMPARED, _FEW, _MANY = 4096, 256, 1024
 _BLOCK = 8192
 # With more classes than this, calibration does not mix their scores.
 _MIXED = 64
+# Where classes are told apart without an error, no slope would be steep enough.
+_STEEPEST = 20.0
 _PARTS = 5
 
 
@@ -256,7 +258,7 @@ def calibrate(
         return float(value), np.concatenate([[np.trace(by_matrix)], grown])
 
     start = np.concatenate([[5.0], np.zeros(mixed + count)]) if near is None else near.packed
-    limits = [(0.0, 100.0), *[(None, None)] * (mixed + count)]
+    limits = [(0.0, _STEEPEST), *[(None, None)] * (mixed + count)]
     return unpacked(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits).x)
 
 

@@ -72,7 +72,7 @@ def architecture(parameters: Mapping[str, Any], n_classes: int, n_entities: int)
         )
     if not parameters["identity"] and parameters["features"] is None and not parameters["path_features"]:
         raise ParameterError(
-            f"{_OWNER}: identity=False needs features; pass features=[V, F], path_features=32, or "
+            f"{_OWNER}: identity=False needs features; pass features=[V, F], path_features=64, or "
             "identity=True"
         )
     return Architecture(
