@@ -41,6 +41,8 @@ def estimator_html(estimator: Any) -> str:
         facts["parameters"] = f"{estimator.n_parameters_:,}" if hasattr(estimator, "n_parameters_") else ""
         best = getattr(estimator, "best_epochs_", None)
         facts["epochs"] = "" if best is None or not len(best) else f"{min(best)} to {max(best)}"
+        kernel = getattr(estimator, "kernel_proba_", None)
+        facts["kernel"] = "" if kernel is None else f"{estimator.kernel_share_:.0%} of the answer"
         facts["seed"] = getattr(estimator, "seed_", "")
         tables = _history(getattr(estimator, "history_", None))
     return card(f"{type(estimator).__name__} ({'fitted' if fitted else 'not fitted'})", facts, *tables)
