@@ -39,7 +39,7 @@ class PathKernelClassifier(NodeBaseline):
 
     def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
         examples = Examples(nodes, codes, np.ones(len(nodes), np.float32))
-        vectors = choose_vectors(self.network, examples, n_classes, self.seed_)
+        _, vectors = choose_vectors(self.network, examples, n_classes, self.seed_)
         reading = read(vectors, examples, n_classes, self.seed_)
         state = {
             "proba": torch.from_numpy(reading.proba),

@@ -30,7 +30,7 @@ from honlearn.seeds import generator
 
 Rows = NDArray[np.float64]
 
-# Reach and smoothing: the first whose loss is within noise of the least, for two steps hold the memory.
+# Reach and smoothing; learners take the first whose loss is within noise of the least.
 _STEPS = ((2, 1.0), (2, 0.75), (1, 1.0), (1, 0.75))
 _LENGTHS = (8, 16, 32, 64, 128)
 # Reach and smoothing are compared at these lengths.
@@ -68,8 +68,14 @@ class Reading(NamedTuple):
     penalty: float
 
 
-def choose_vectors(network: HigherOrderNetwork, examples: Examples, n_classes: int, seed: int) -> Vectors:
-    """Return the vectors that say most of labelled entities that are left out."""
+def choose_vectors(
+    network: HigherOrderNetwork, examples: Examples, n_classes: int, seed: int
+) -> tuple[Vectors, Vectors]:
+    """Return vectors for learners and those for the kernel, which say most of labelled entities left out.
+
+    Learners look at neighbours themselves, so theirs reach two steps, which hold the memory, unless one step
+    says more by more than a standard error.
+    """
     examples = _shuffled(examples, seed)
     examples = examples.take(np.arange(min(len(examples), _COMPARED)))
     most = max(network.n_entities // 2, 1)
@@ -87,9 +93,11 @@ def choose_vectors(network: HigherOrderNetwork, examples: Examples, n_classes: i
     # On several threads sums come out in another order, and with them the last bits.
     with threadpool_limits(1):
         short = [best(*steps, _SHORT) for steps in _STEPS]
-        least = min((losses for losses, _ in short), key=lambda losses: float(losses.mean()))
-        chosen = next(vectors for losses, vectors in short if _is_within_noise(losses - least))
-        return best(chosen.reach, chosen.smoothing, _LENGTHS)[1]
+        least, sharp = min(short, key=lambda one: float(one[0].mean()))
+        safe = next(vectors for losses, vectors in short if _is_within_noise(losses - least))
+        learned, read = ((vectors.reach, vectors.smoothing) for vectors in (safe, sharp))
+        found = {steps: best(*steps, _LENGTHS)[1] for steps in dict.fromkeys([learned, read])}
+        return found[learned], found[read]
 
 
 def read(vectors: Vectors, examples: Examples, n_classes: int, seed: int) -> Reading:
@@ -267,8 +275,10 @@ def best_share(
 ) -> float:
     """Return the share of the answer that a reading earns beside learners: 0 to 0.5 in steps of 0.05.
 
-    Learners held back the examples at `held` [G, h] and gave their truth the `chance` [G, h]. Where nothing
-    was held back, nothing can be compared: then it is a quarter.
+    Learners held back the examples at `held` [G, h] and gave their truth the `chance` [G, h]. An example is
+    held back by a few of them, but all G will answer: the loss of a mean of k learners is taken to fall as
+    1 / k, at the rate at which it falls from one learner to the few. Where nothing was held back, nothing can
+    be compared: then it is a quarter.
 
     >>> examples = Examples(np.arange(2, dtype=np.int32), np.array([0, 1]), np.ones(2, np.float32))
     >>> reading = Reading(np.array([[0.1, 0.9], [0.1, 0.9]], np.float32), 0.0, 1.0)
@@ -280,10 +290,22 @@ def best_share(
     """
     if not held.size:
         return 0.25
-    voices = np.bincount(held.ravel(), minlength=len(examples))
-    learned = np.bincount(held.ravel(), chance.ravel(), minlength=len(examples)) / np.maximum(voices, 1)
-    read = reading.proba[examples.nodes, examples.labels]
-    shares = np.arange(11) / 20
-    mixed = (1 - shares)[:, None] * learned + shares[:, None] * read
-    gain = (np.log(np.maximum(mixed, 1e-12)) * examples.weights)[:, voices > 0].sum(1)
-    return float(shares[gain.argmax()])
+    which, known = np.unique(held, return_inverse=True)
+    known, voices = known.ravel(), np.bincount(known.ravel())
+    few = np.bincount(known, chance.ravel()) / voices
+    read = reading.proba[examples.nodes[which], examples.labels[which]].astype(np.float64)
+    weights = examples.weights[which].astype(np.float64)
+    total, spread = max(float(weights.sum()), 1e-12), max(float(weights @ (1 - 1 / voices)), 1e-12)
+
+    def loss(share: float) -> float:
+        of_one = _log_loss((1 - share) * chance.ravel() + share * read[known])
+        of_one = np.bincount(known, of_one) / voices
+        falls = weights @ (of_one - _log_loss((1 - share) * few + share * read)) / spread
+        return float(weights @ of_one / total - falls * (1 - 1 / len(held)))
+
+    shares = (np.arange(11) / 20).tolist()
+    return float(min(shares, key=loss))
+
+
+def _log_loss(chance: Rows) -> Rows:
+    return np.asarray(-np.log(np.maximum(chance, 1e-12)))

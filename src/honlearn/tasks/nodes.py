@@ -193,14 +193,14 @@ class DGEClassifier(EnsembleEstimator):
         return classes, shape, options, Examples(nodes, codes, weights)
 
     def _settle_vectors(self, shape: Architecture, examples: Examples, reads: bool = True) -> Vectors | None:
-        """Set the numbers of paths that learners read; return the vectors, None where nobody reads any."""
+        """Set the numbers of paths that learners read; return the kernel's, None where nobody reads any."""
         given = self._given()
         count = check.path_features(given["path_features"])
         if not count and not (reads and given["kernel_share"]):
             return None
-        vectors = choose_vectors(self.network_, examples, shape.n_classes, self.seed_)
-        self.path_vectors_ = vectors.first(count) if count else None
-        return vectors
+        learned, read = choose_vectors(self.network_, examples, shape.n_classes, self.seed_)
+        self.path_vectors_ = learned.first(count) if count else None
+        return read
 
     def _settle_reading(self, share: float | None, vectors: Vectors | None, trainer: Trainer) -> None:
         """Set what the kernel says of every entity, and its share, chosen on what learners held back."""
