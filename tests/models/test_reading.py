@@ -268,8 +268,8 @@ def test_two_steps_are_looked_at_where_one_says_nothing() -> None:
     hon, nodes = two_steps()
     labels = (np.arange(len(nodes)) >= len(nodes) // 2).astype(np.int64)
     known = example(labels, nodes)
-    chosen = choose_vectors(hon, known, 2, 0)
-    assert chosen.reach == 2
+    learned, chosen = choose_vectors(hon, known, 2, 0)
+    assert (learned.reach, chosen.reach) == (2, 2)
     assert read(chosen, known, 2, 0).loss < 0.1
     # Without the second step it is a guess.
     near = Vectors(1, 1.0, path_embedding(hon, chosen.numbers.shape[1], 1, chosen.smoothing))
@@ -285,7 +285,7 @@ def ring(size: int = 60) -> tuple[HigherOrderNetwork, Codes]:
 def test_answers_are_probabilities_and_the_same_each_time() -> None:
     hon, labels = ring()
     known = example(labels[::2], np.arange(60)[::2])
-    vectors = choose_vectors(hon, known, 3, 5)
+    _, vectors = choose_vectors(hon, known, 3, 5)
     one = read(vectors, known, 3, 5)
     assert one.proba.shape == (60, 3)
     assert one.proba.dtype == np.float32
@@ -294,7 +294,7 @@ def test_answers_are_probabilities_and_the_same_each_time() -> None:
     assert (one.proba.argmax(1) == labels).mean() > 0.85
     for threads in (1, 2):
         with threadpool_limits(threads):
-            again = choose_vectors(hon, known, 3, 5)
+            _, again = choose_vectors(hon, known, 3, 5)
             two = read(again, known, 3, 5)
         assert again[:2] == vectors[:2]
         assert again.numbers.tobytes() == vectors.numbers.tobytes()
@@ -307,7 +307,7 @@ def test_labels_that_say_nothing_are_read_as_nothing() -> None:
     hon, _ = ring(120)
     labels = np.random.default_rng(0).integers(0, 2, 120)
     known = example(labels)
-    got = read(choose_vectors(hon, known, 2, 0), known, 2, 0)
+    got = read(choose_vectors(hon, known, 2, 0)[1], known, 2, 0)
     assert got.loss > 0.6
     assert (got.proba.argmax(1) == labels).mean() < 0.7
 
@@ -362,7 +362,7 @@ def test_little_is_read_as_well_as_it_can_be(
 ) -> None:
     known = example(np.array(labels), np.array(nodes))
     classes = max(labels) + 1
-    got = read(choose_vectors(hon, known, classes, 0), known, classes, 0)
+    got = read(choose_vectors(hon, known, classes, 0)[1], known, classes, 0)
     assert got.proba.shape == (hon.n_entities, classes)
     np.testing.assert_allclose(got.proba.sum(1), 1, atol=1e-5)
     assert np.isfinite(got.loss)

@@ -51,11 +51,11 @@ def features(form: str) -> Any:
 
 
 def chosen() -> Vectors:
-    """Return the vectors that suit the training part."""
+    """Return the vectors that learners of the training part read."""
     hon, nodes, y = communities()
     classes, codes = np.unique(y[TRAIN], return_inverse=True)
     known = Examples(hon.vocabulary.codes(nodes[TRAIN].tolist()), codes, np.ones(len(codes), np.float32))
-    return choose_vectors(hon, known, len(classes), 0)
+    return choose_vectors(hon, known, len(classes), 0)[0]
 
 
 # --- vectors of paths --------------------------------------------------------------------------------
