@@ -71,6 +71,8 @@ def test_a_record_holds_what_a_reader_needs(data: NodeData) -> None:
     [job, *_] = plan(data, [contender()], Folds("stratified", 3), [0])
     record, table = run_job(job, data)
     json.dumps(record, allow_nan=False)
+    share = record["sizes"].pop("kernel_share")
+    assert 0 < share <= 0.5
     assert record["sizes"] | {"parameters": None} == {
         "train": 12,
         "test": 6,

@@ -165,8 +165,11 @@ def test_models_for_a_budget(source: Source, name: str, layers: int) -> None:
 
 def test_a_bag_has_fewer_learners_where_the_budget_is_small(source: Source) -> None:
     bag = find_model("dge-bag")
-    assert settings_for(bag, source, "gk", 2, 1_000, {"path_features": 0}).learners == 4
-    assert settings_for(bag, source, "gk", 2, 1_000).learners == 2  # vectors of paths have weights too
+    found = settings_for(bag, source, "gk", 2, 1_000)
+    assert found.learners == 4
+    # What is chosen from labels is left out, or the budget could not be kept.
+    assert (found.settings["path_features"], found.settings["kernel_share"]) == (0, 0)
+    assert settings_for(find_model("gcn"), source, "g1", 2, 1_000).settings.keys() == {"n_layers", "width"}
     with pytest.raises(ParameterError, match=r"needs at least [\d,]+ parameters on small; the budget is 50"):
         settings_for(bag, source, "gk", 2, 50)
 

@@ -58,7 +58,7 @@ def test_a_run_on_nodes_shows_learners_relatives_curves_and_a_map(files: Path, t
 
 
 def test_votes_are_those_of_the_relatives_named(files: Path, tmp_path: Path) -> None:
-    words = ["--model", "dge-bag", "--folds", 2, *QUICK, "n_draws=1"]
+    words = ["--model", "dge-bag", "--folds", 2, *QUICK, "n_draws=1", "--set", "kernel_share=0"]
     assert command("evaluate", files / "net.hon", files / "labels.csv", "-o", tmp_path / "run", *words) == 0
     study = read_run(tmp_path / "run").studies[0]
     network = study.network()

@@ -25,6 +25,8 @@ BUDGETS = {"10k": 10_000, "50k": 50_000, "100k": 100_000, "500k": 500_000, "1m":
 # A bag whose learners would be narrower than this has fewer of them instead.
 LEARNERS = (16, 8, 4, 2, 1)
 LEAST_WIDTH, MOST_WIDTH = 3, 65_536
+# How many numbers of paths a fit takes, and its kernel, depend on labels: no width can allow for them.
+_NAMES_ALONE = {"path_features": 0, "kernel_share": 0.0}
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,12 @@ def settings_for(
     """Return the widest model of this many layers within the budget.
 
     An ensemble with separate weights keeps as many learners (16, 8, 4, 2 or 1) as the budget allows at the
-    least width. Raises where not even one learner of the least width fits.
+    least width. Ensembles read names alone, as in the paper, unless `given` says otherwise. Raises where not
+    even one learner of the least width fits.
     """
-    base = dict(given or {})
+    base = {word: value for word, value in _NAMES_ALONE.items() if word in entry.keywords()} | dict(
+        given or {}
+    )
     word = keyword_for(entry, "learners")
     shared = bool(entry.parameters(base).get("shared"))
     counts: Sequence[int | None] = LEARNERS if word and not shared and word not in base else (None,)
