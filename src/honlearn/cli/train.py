@@ -185,7 +185,7 @@ def training_facts(estimator: Any, seconds: float) -> dict[str, Any]:
     facts["seconds"] = round(seconds, 2)
     facts["validation_score"] = _validation_score(estimator)
     if getattr(estimator, "kernel_proba_", None) is not None:
-        facts["kernel_share"] = estimator.kernel_share_
+        facts["kernel"] = estimator.kernel_share_
     tried = choosing.tried(estimator)
     return facts | ({"networks": tried} if tried else {})
 
