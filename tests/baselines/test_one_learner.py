@@ -26,7 +26,8 @@ def test_on_a_first_order_network_it_is_an_ensemble_of_one(made: Any, aggregator
     model = made(first, **SMALL).fit(names[:20], groups[:20])
     same = {name: value for name, value in model.get_params().items() if name != "network"}
     # As published they know names alone, their own among them.
-    given = {**same, **ONE, "aggregator": aggregator, "echo": True, "path_features": 0}
+    published = {"echo": True, "path_features": 0, "kernel_share": 0}
+    given = {**same, **ONE, "aggregator": aggregator, **published}
     ours = DGEClassifier(first, **given).fit(names[:20], groups[:20])
     assert model.predict_proba(names).tobytes() == ours.predict_proba(names).tobytes()
 
