@@ -273,7 +273,8 @@ def test_weights_reach_the_reading() -> None:
     plain, by_class = said(), said(class_weight={"elm": 9.0})
     assert said(np.where(labels == "elm", 9.0, 1.0)).tobytes() == by_class.tobytes()
     elm = 1
-    assert (by_class[:, elm] > plain[:, elm]).mean() > 0.9
+    # Of those without a label: what is said of the others is calibrated on parts of them.
+    assert (by_class[~TRAIN, elm] > plain[~TRAIN, elm]).all()
     assert by_class[:, elm].mean() > plain[:, elm].mean() + 0.1
 
 

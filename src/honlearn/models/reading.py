@@ -9,7 +9,7 @@ from all the others. Entities are alike as far as their vectors x are
 A ridge regression on this kernel, over a limited number of landmarks (Nyström), gives scores, and a softmax
 of them is calibrated on examples that were left out. For those there is a closed form: without example i its
 score is (f_i − h_i y_i) / (1 − h_i), h_i its leverage. So reach, smoothing and length of the vectors are
-chosen in seconds, and learners take the same vectors.
+chosen in seconds, also of those that learners take.
 """
 
 from __future__ import annotations
