@@ -26,7 +26,7 @@ from honlearn.tasks import parameters as check
 _OWNER = "DGELinkPredictor"
 DRAWS = ("joint", "independent")
 # How many pairs are seen in a training, at most, unless max_epochs says otherwise.
-_VISITS = 1_000_000
+_VISITS = 2_000_000
 
 
 @contextmanager

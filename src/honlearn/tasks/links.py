@@ -49,8 +49,8 @@ class DGELinkPredictor(EnsembleEstimator):
     Most parameters are those of :class:`honlearn.DGEClassifier`. Of its own:
 
     `operator` joins the representations of the two ends: ``"concat"``, ``"hadamard"``, ``"average"``,
-    ``"l1"``, ``"l2"``, or several with ``+`` between (on Wiki ``"concat+hadamard"`` does better than
-    ``"concat"``). A dense layer of `pair_width` numbers follows (0: none; concatenation alone is then a sum
+    ``"l1"``, ``"l2"``, or several with ``+`` between: by default which ends they are, and how much they have
+    in common. A dense layer of `pair_width` numbers follows (0: none; concatenation alone is then a sum
     of two scores, one an end). With `directed` (u, v) is the link u → v; of the operators only concatenation
     can tell it from v → u. Without it a pair is linked if either direction is, and order never counts.
 
@@ -62,7 +62,7 @@ class DGELinkPredictor(EnsembleEstimator):
     tested pairs must do without theirs; `new_negatives` draws the unlinked training pairs of ``fit()`` anew
     in every epoch. Paths or counts in place of a network, `order`, `tau` and `min_support` are as for nodes;
     whoever tests must then leave the tested links out of the paths. `batch_size` None is a 48th of the
-    pairs, 32 to 2048; `max_epochs` None lets a million pairs pass, in 8 to 50 epochs. `refit` and `n_draws`
+    pairs, 32 to 2048; `max_epochs` None lets two million pairs pass, in 8 to 50 epochs. `refit` and `n_draws`
     are as for nodes; over ``"all"`` relatives either end is its expected representation under Eq. 3.
 
     >>> from honlearn.hon.edgelist import from_edges
@@ -92,7 +92,7 @@ class DGELinkPredictor(EnsembleEstimator):
         features: Any = None,
         identity: bool = True,
         n_heads: int = 5,
-        operator: str = "concat",
+        operator: str = "concat+hadamard",
         pair_width: int = 64,
         directed: bool = True,
         pair_draw: str = "independent",
