@@ -104,6 +104,21 @@ def test_json_has_the_race_as_a_list(honlearn: Run, walks: Walks, tmp_path: Path
     assert hl.load_model(tmp_path / "e").network == hl.load_model(tmp_path / "m").network
 
 
+def test_too_few_labels_to_hold_any_back(honlearn: Run, walks: Walks, tmp_path: Path) -> None:
+    labels = tmp_path / "two.csv"
+    labels.write_text("node,label\ns0,a\ns1,b\n")
+    words = ("train", walks.paths, labels, "-o", tmp_path / "m", "--auto", *FAST)
+
+    def refused(number: str) -> None:
+        raise AssertionError(f"{number} is no JSON")
+
+    rows = json.loads(honlearn(*words, "--json").out, parse_constant=refused)["networks"]
+    assert {row["loss"] for row in rows} == {None}
+    outcome = honlearn(*words)
+    assert outcome.code == 0, outcome.err
+    assert "inf" not in outcome.out
+
+
 def test_fixed_parameters(honlearn: Run, walks: Walks, tmp_path: Path) -> None:
     words = ("train", walks.paths, walks.labels, "--auto", *FAST)
     outcome = honlearn(*words, "--tau", 3, "-o", tmp_path / "m", "--json")
@@ -142,7 +157,11 @@ def test_words_that_do_not_go_together(honlearn: Run, walks: Walks, files: Files
         ((walks.paths, labels, "--auto", "--tau", -1), "'tau' parameter of train --auto must be a number at"),
         ((walks.paths, labels, "--auto", "--min-support", 0), "'min_support' parameter of train --auto must"),
         ((walks.paths, labels, "--auto", "--tau", 1, "--set", "tau=2"), "--tau and --set tau=: give one"),
-        ((walks.paths, labels, "--auto", "--set", "order=9"), "count them with count_grams(paths, order=9)"),
+        ((walks.paths, labels, "--auto", "--set", "order=9"), "looks 3 back at most; add --order 9"),
+        (
+            (walks.paths, labels, "--auto", "--order", 2, "--set", "order=3"),
+            "--set order=3: --auto looks 2 back at most; add --order 3",
+        ),
         ((walks.paths + "x", labels, "--auto"), "no such file"),
         ((net, labels, "--set", "tau=auto"), "tau cannot be chosen for a network that is grown already"),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from scipy.special import log_softmax, softmax
 from threadpoolctl import threadpool_limits
 
 import honlearn as hl
+from honlearn.hon import embedding
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.embedding import path_embedding
 from honlearn.hon.network import HigherOrderNetwork
@@ -274,6 +276,26 @@ def test_two_steps_are_looked_at_where_one_says_nothing() -> None:
     # Without the second step it is a guess.
     near = Vectors(1, 1.0, path_embedding(hon, chosen.numbers.shape[1], 1, chosen.smoothing))
     assert read(near, known, 2, 0).loss > 0.5
+
+
+def test_steps_are_counted_once_for_each_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    hon, nodes = two_steps()
+    known = example((np.arange(len(nodes)) >= len(nodes) // 2).astype(np.int64), nodes)
+    counted: list[int] = []
+    count = embedding.steps_apart
+
+    def noted(network: HigherOrderNetwork, reach: int) -> Any:
+        counted.append(reach)
+        return count(network, reach)
+
+    monkeypatch.setattr(embedding, "steps_apart", noted)
+    for vectors in choose_vectors(hon, known, 2, 0):
+        steps = vectors.reach, vectors.smoothing
+        longest = min(128, hon.n_entities // 2)
+        every = path_embedding(hon, longest, *steps)
+        assert vectors.numbers.tobytes() == every[:, : vectors.numbers.shape[1]].tobytes()
+    assert sorted(counted[:2]) == [1, 2]
+    assert len(counted) == 4  # those two, and one for each comparison above
 
 
 def ring(size: int = 60) -> tuple[HigherOrderNetwork, Codes]:

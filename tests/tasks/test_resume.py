@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from task_cases import FAST, communities
 
@@ -51,7 +52,9 @@ def test_killed_twice_and_none_the_worse(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_checkpoint_of_other_labels_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_of_other_labels_or_features_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hon, nodes, y = communities()
     options = {**FAST, "checkpoint": tmp_path / "fit.ckpt", "checkpoint_seconds": 0.0}
     with monkeypatch.context() as patch:
@@ -60,3 +63,5 @@ def test_a_checkpoint_of_other_labels_is_refused(tmp_path: Path, monkeypatch: py
             DGEClassifier(hon, **options).fit(nodes, y)
     with pytest.raises(FormatError, match="belongs to a fit with other data, parameters or seed"):
         DGEClassifier(hon, **options).fit(nodes[::-1], y)
+    with pytest.raises(FormatError, match="belongs to a fit with other data, parameters or seed"):
+        DGEClassifier(hon, features=np.eye(hon.n_entities), **options).fit(nodes, y)

@@ -91,6 +91,7 @@ def test_fixed_numbers_are_the_one_network() -> None:
         ({"min_support": "few"}, "'min_support' parameter of Owner must be a number or 'auto'. Got 'few'"),
         ({"order": 0}, "'order' parameter of Owner must be a whole number, at least 1. Got 0"),
         ({"tau": -1.0}, "'tau' parameter of Owner must be a number at least 0. Got -1.0"),
+        ({"tau": np.array([1.0, 3.0])}, "'tau' parameter of Owner must be a number at least 0. Got array"),
         ({"min_support": 0.5}, "'min_support' parameter of Owner must be a whole number, at least 1"),
     ],
 )
@@ -207,7 +208,9 @@ def test_nothing_held_back_is_no_reason_to_leave_first_order() -> None:
 
     race = Race(found)
     assert race.run(validate, 4, False) is found[0]
-    assert race.results(found[0])["chosen"].sum() == 1
+    table = race.results(found[0])
+    assert table["chosen"].sum() == 1
+    assert table["loss"].isna().all()
 
 
 def test_the_table_says_who_ran_how_far() -> None:

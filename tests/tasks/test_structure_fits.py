@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import honlearn as hl
 from honlearn import DGEClassifier, DGELinkPredictor, load_model
-from honlearn.errors import ParameterError, UnknownNodeError
+from honlearn.errors import FormatError, InputError, ParameterError, UnknownNodeError
 from honlearn.hon.build import GramCounts
 from honlearn.models.training import Trainer
 from honlearn.paths.paths import Paths
@@ -96,11 +97,17 @@ def test_numbers_are_kept_and_need_no_race() -> None:
     assert not hasattr(again, "search_results_")
 
 
-def test_too_few_examples_to_validate_on() -> None:
+def test_too_few_examples_to_validate_on(tmp_path: Path) -> None:
     _, nodes, y = planted()
     pair = [nodes[y.index("c0")], nodes[y.index("c1")]]
     model = DGEClassifier(counted(), **{**FAST, "max_epochs": 2}).fit(pair, ["c0", "c1"])
     assert model.network_.n_conditional == 0
+    table = model.search_results_
+    assert table[["loss", "standard_error"]].isna().all(axis=None)
+    model.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model").search_results_
+    assert loaded.equals(table)
+    assert loaded.dtypes.equals(table.dtypes)
 
 
 def test_a_clone_shares_counts_and_paths() -> None:
@@ -147,7 +154,62 @@ def test_errors_of_the_examples_are_those_of_any_fit(parameters: dict[str, Any])
         DGEClassifier(counted(), n_learners=0).fit(*planted()[1:])
 
 
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"refit": "twice"}, "'refit' parameter of {} must be a number at least 0"),
+        ({"validation_fraction": 2.0}, "'validation_fraction' parameter of {} must be a number at least 0"),
+        ({"checkpoint_seconds": "often"}, "'checkpoint_seconds' parameter of {} must be a number"),
+        ({"n_draws": 0}, "'n_draws' parameter of {} must be a whole number"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_what_is_wrong_is_said_before_the_race(
+    parameters: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(Race, "run")
+    given = {**FAST, "checkpoint": tmp_path / "fit", **parameters}
+    with pytest.raises(ParameterError, match=message.format("DGEClassifier")):
+        DGEClassifier(counted(), **given).fit(*planted()[1:])
+    with pytest.raises(ParameterError, match=message.format("DGELinkPredictor")):
+        DGELinkPredictor(counted(), **given).fit()
+
+
+@pytest.mark.parametrize("names", [iter(["s0", "s1"]), 7], ids=["a generator", "a number"])
+def test_what_has_no_length_is_no_list_of_nodes(names: Any) -> None:
+    with pytest.raises(InputError, match=r"DGEClassifier.fit takes node names \[n\], got an array of shape"):
+        DGEClassifier(counted(), **FAST).fit(names, ["c0", "c1"])
+
+
+def test_lists_must_be_read_as_paths_first() -> None:
+    message = r"'network' parameter of {} must be paths \(honlearn.read_paths\) .* to choose order, tau for"
+    for made in (DGEClassifier, DGELinkPredictor):
+        with pytest.raises(ParameterError, match=message.format(made.__name__)):
+            made([["a", "b"]], tau="auto", order=2).fit(["a", "b"], [0, 1])
+
+
 # --- killed ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_race_with_other_features_is_not_gone_on_with(
+    sparse: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, nodes, y = planted()
+    rows = np.eye(len(counted().vocabulary), dtype=np.float32)
+    features = [csr_array(rows), csr_array(2 * rows)] if sparse else [rows, 2 * rows]
+    given = {**FAST, "checkpoint": tmp_path / "fit", "checkpoint_seconds": 0.0}
+
+    def die(race: Race) -> None:
+        race._save()
+        raise Killed("in the race")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Race, "_maybe_save", die)
+        with pytest.raises(Killed, match="in the race"):
+            DGEClassifier(counted(), features=features[0], **given).fit(nodes, y)
+    with pytest.raises(FormatError, match="belongs to a fit with other data, parameters or seed"):
+        DGEClassifier(counted(), features=features[1], **given).fit(nodes, y)
 
 
 def test_killed_in_the_race_and_in_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,13 @@ class Choice:
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings of the model with the parameters that are fixed here."""
         from honlearn.errors import ParameterError
+        from honlearn.hon.build import LONGEST
 
+        order, longest = given.get("order"), LONGEST if self.order is None else self.order
+        if self.wanted and isinstance(order, int) and order > longest:
+            raise ParameterError(
+                f"--set order={order}: --auto looks {longest} back at most; add --order {order}"
+            )
         fixed = {"tau": self.tau, "min_support": self.min_support}
         mine = {name: value for name, value in fixed.items() if value is not None}
         for name in mine:
@@ -138,7 +144,7 @@ def print_tried(rows: Sequence[Mapping[str, Any]]) -> None:
             "–" if row["order"] == 1 else str(row["min_support"]),
             f"{row['nodes']:,}",
             str(row["learners"]),
-            f"{row['loss']:.3f}",
+            "–" if row["loss"] is None else f"{row['loss']:.3f}",
             f"{gain:.3f} ± {error:.3f}" if known else "–",
             "yes" if row["chosen"] else "",
         )

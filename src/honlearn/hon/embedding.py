@@ -136,12 +136,22 @@ def path_embedding(
     >>> bool(alike[2, 3] > 0.9), bool(abs(alike[2, 5]) < 0.1)  # a and b, a and d
     (True, True)
     """
+    return embedding(steps_to_others(network, reach), dimensions, smoothing)
+
+
+def steps_to_others(network: HigherOrderNetwork, reach: int) -> Any:
+    """Return :func:`steps_apart` without those that lead back to where they began."""
     ahead = steps_apart(network, reach)
     ahead.setdiag(0)
     ahead.eliminate_zeros()
+    return ahead
+
+
+def embedding(ahead: Any, dimensions: int, smoothing: float) -> NDArray[np.float64]:
+    """Return :func:`path_embedding` from the steps to others [V, V]: many, where they are counted once."""
     both = sparse.hstack([information(steps, smoothing) for steps in (ahead, ahead.T)]).tocsr()
     if both.nnz == 0:
-        return np.zeros((network.n_entities, min(dimensions, network.n_entities)))
+        return np.zeros((ahead.shape[0], min(dimensions, ahead.shape[0])))
     vectors = factors(both, dimensions)[0]
     # The solver leaves a rounding error where a row is empty.
     vectors[np.diff(both.indptr) == 0] = 0

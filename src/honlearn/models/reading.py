@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from honlearn.hon.embedding import path_embedding, unit
+from honlearn.hon.embedding import embedding, steps_to_others, unit
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.examples import Examples
 from honlearn.seeds import generator
@@ -83,7 +83,7 @@ def choose_vectors(
     def best(reach: int, smoothing: float, lengths: Sequence[int]) -> tuple[Rows, Vectors]:
         """Return the losses [n] and the vectors of the length with the least."""
         lengths = sorted({min(length, most) for length in lengths})
-        every, tried = path_embedding(network, lengths[-1], reach, smoothing), []
+        every, tried = embedding(ahead[reach], lengths[-1], smoothing), []
         for length in lengths:
             kernel = _Kernel(every[:, :length], examples, n_classes, _FEW)
             found = min(kernel.fits(_PENALTIES[::2]), key=lambda fit: fit.loss)
@@ -92,6 +92,7 @@ def choose_vectors(
 
     # On several threads sums come out in another order, and with them the last bits.
     with threadpool_limits(1):
+        ahead = {reach: steps_to_others(network, reach) for reach in {reach for reach, _ in _STEPS}}
         short = [best(*steps, _SHORT) for steps in _STEPS]
         least, sharp = min(short, key=lambda one: float(one[0].mean()))
         safe = next(vectors for losses, vectors in short if _is_within_noise(losses - least))
@@ -249,6 +250,7 @@ def calibrate(
     count = scores.shape[1]
     mixed = count**2 if count <= _MIXED else 0
     truth = np.eye(count)[labels]
+    weighted = weights[:, None] * truth
 
     def unpacked(numbers: Rows) -> Calibration:
         matrix = numbers[0] * np.eye(count)
@@ -262,7 +264,7 @@ def calibrate(
         by_matrix = scores.T @ slope
         free = numbers[1:]
         grown = np.concatenate([by_matrix.ravel() if mixed else [], slope.sum(0)]) + free
-        value = -(weights[:, None] * truth * chance).sum() + free @ free / 2
+        value = -(weighted * chance).sum() + free @ free / 2
         return float(value), np.concatenate([[np.trace(by_matrix)], grown])
 
     start = np.concatenate([[5.0], np.zeros(mixed + count)]) if near is None else near.packed

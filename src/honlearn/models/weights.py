@@ -61,6 +61,10 @@ class Features:
             self._dense = torch.as_tensor(np.ascontiguousarray(values, np.float32)).to(device or "cpu")
         self._rows = np.arange(self.shape[0], dtype=np.int32)[None]
 
+    def arrays(self) -> list[NDArray[Any]]:
+        """Return what the numbers are made of: themselves, or of sparse rows indptr, indices and data."""
+        return list(self._sparse) if self._dense is None else [self._dense.cpu().numpy()]
+
     def times(self, run: Runtime, weight: torch.Tensor, site: Dropout) -> torch.Tensor:
         """Return dropout(features) · weight [P, F, d]: [L, V, d], or [P, V, d] without dropout."""
         if site.rate == 0:

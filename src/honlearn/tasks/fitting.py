@@ -73,6 +73,8 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
     kernel_share_: float = 0.0
     architecture_: Any
     classes_: NDArray[Any]
+    # What parameters and arguments come to on `network_`, all of it checked; a subclass's.
+    _prepared: Callable[..., Any]
     _ensemble: type[Ensemble] = Ensemble
     _settled: ClassVar[Mapping[str, Any]] = {}
     _has_members: ClassVar[bool] = True
@@ -103,6 +105,10 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         """Return the network that the parameters name, or the best of those that they leave open."""
         owner = type(self).__name__
         counts = structure.counts_of(owner, self.network, given["order"])
+        # What is wrong is said before a structure is searched for, not after.
+        self.network_, self.path_vectors_ = counts.grow(1), None
+        check.refit(self.refit)
+        self._prepared(*examples)
         wanted = {name: given[name] for name in structure.PARAMETERS}
         fields = structure.candidates(owner, counts, wanted, self._count_examples(counts, examples))
         if len(fields) == 1:
@@ -110,7 +116,7 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         race = structure.Race(fields)
         if given["checkpoint"] is not None:
             race.checkpoint = _beside(Path(given["checkpoint"]), "structure")
-            race.seconds_between = float(given["checkpoint_seconds"])
+            race.seconds_between = given["checkpoint_seconds"]
             race.fingerprint = self._fingerprint(
                 "structure", map(_as_bytes, examples), [one.network for one in fields]
             )
@@ -176,7 +182,8 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         text = repr((type(self).__name__, phase, self.seed_, sorted(given.items())))
         digest, known = hashlib.sha256(text.encode()), networks or [self.network_]
         arrays = [array for hon in known for array in (hon.grams, hon.indptr, hon.indices, hon.weights)]
-        for array in (*arrays, *examples):
+        features = check.user_features(self.features, known[0])
+        for array in (*arrays, *examples, *([] if features is None else features.arrays())):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 

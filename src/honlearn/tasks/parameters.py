@@ -27,12 +27,17 @@ _OWNER = "DGEClassifier"
 
 def network(value: object, parameters: Mapping[str, Any] | None = None) -> HigherOrderNetwork:
     """Return `value` if it is a network, or raise an error that says how to make one."""
+    asked = [name for name in PARAMETERS if (parameters or {}).get(name) is not None]
+    if asked and not isinstance(value, HigherOrderNetwork):
+        raise ParameterError(
+            f"The 'network' parameter of {_OWNER} must be paths (honlearn.read_paths) or their counts "
+            f"(honlearn.count_grams) to choose {listed(asked)} for. Got {type(value).__name__} instead."
+        )
     if not isinstance(value, HigherOrderNetwork):
         raise ParameterError(
             f"The 'network' parameter of {_OWNER} must be a HigherOrderNetwork; make one with "
             f"honlearn.grow(paths) or honlearn.load_network(file). Got {type(value).__name__} instead."
         )
-    asked = [name for name in PARAMETERS if (parameters or {}).get(name) is not None]
     if asked:
         raise ParameterError(
             f"{_OWNER}: {listed(asked)} cannot be chosen for a network that is grown already; pass paths "

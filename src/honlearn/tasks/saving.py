@@ -109,7 +109,9 @@ def load_model(folder: str | os.PathLike[str], made: type | None = None) -> Any:
         model.best_epochs_ = np.array(config["best_epochs"])
         model.history_ = pd.DataFrame(config["history"])
         if "search_results" in config:
-            model.search_results_ = pd.DataFrame(config["search_results"])
+            # A column of nothing but null does not tell that it held numbers.
+            numbers = dict.fromkeys(("tau", "loss", "gain", "standard_error"), float)
+            model.search_results_ = pd.DataFrame(config["search_results"]).astype(numbers)
         prefix = "ensemble."
         state = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
         model._restore(state)

@@ -170,7 +170,8 @@ class Race:
     def results(self, winner: Candidate) -> pandas.DataFrame:
         """Return a row for each candidate, those that ran longest first, then by their loss.
 
-        A gain is that over first order when a candidate left, by as many learners of either.
+        A gain is that over first order when a candidate left, by as many learners of either. A loss is NaN
+        where there were too few examples to hold any back.
         """
         import pandas as pd
 
@@ -184,7 +185,7 @@ class Race:
                     "nodes": one.network.n_nodes,
                     "edges": one.network.n_edges,
                     "learners": one.learners,
-                    "loss": one.loss,
+                    "loss": one.loss if one.voices.any() else math.nan,
                     "gain": one.gain,
                     "standard_error": one.error,
                     "cpu_seconds": round(one.seconds, 3),
@@ -253,7 +254,7 @@ def _grid(owner: str, counts: GramCounts, wanted: dict[str, Any]) -> Iterator[tu
 
 
 def _is_open(owner: str, name: str, value: Any) -> bool:
-    if value is None or value == AUTO:
+    if value is None or (isinstance(value, str) and value == AUTO):
         return True
     if isinstance(value, str):
         raise ParameterError(
