@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from command_line import Files, Outcome, Run
 
+import honlearn as hl
 from honlearn.cli import main
 from honlearn.experiments.results_page import make_page
 from honlearn.experiments.run_folders import gather, read_runs, without_folders
@@ -129,6 +130,68 @@ def test_diversity_and_size(honlearn: Run, small: str, runs: Path) -> None:
     assert [row["learners"] for row in facts(runs, "ensemble-size")] == ["1", "2", "3"]
 
 
+def test_sizes_of_other_ensembles_are_fitted(honlearn: Run, small: str, tmp_path: Path) -> None:
+    words = ("--protocol", "fixed", "--model", "dge-pool", *OWN)
+    outcome = run(honlearn, small, tmp_path, "ensemble-size", *words)
+    assert outcome.code == 0, outcome.err
+    assert [row["learners"] for row in facts(tmp_path, "ensemble-size")] == ["1", "2", "3"]
+    assert len(Records(tmp_path / "net")) == 2 * 3
+    for name in ("ensemble-size", "diversity"):
+        refused = run(honlearn, small, tmp_path, name, "--model", "gcn")
+        assert refused.code == 2
+        assert f"the figure '{name}' is about learners, and gcn has none" in refused.err
+
+
+def test_a_figure_of_nothing_says_why(honlearn: Run, small: str, tmp_path: Path) -> None:
+    for name in ("depth", "training-time"):
+        outcome = run(honlearn, small, tmp_path, name, "--model", "honem")
+        assert outcome.code == 2
+        assert "none of the models has what it varies" in outcome.err
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Path:
+    """A data set of one's own; with the defaults its network is of first order."""
+    data = hl.datasets.synthetic(2, n_nodes=18, n_hubs=2, n_destinations=2)
+    hl.datasets.save_folder(data, tmp_path / "own")
+    return tmp_path / "own"
+
+
+def test_a_dry_run_is_of_what_would_run(honlearn: Run, paths: Path, tmp_path: Path) -> None:
+    words = ("-o", tmp_path / "run", "--data", paths, "--folds", 2, "--repetitions", 2, "--dry-run")
+    eager = ("--tau", 0.1, "--min-support", 1)
+    timed = honlearn("reproduce", "training-time", *words, *eager, *BOTH, "--set", "max_epochs=2")
+    # The first fold alone, with one epoch and with two; no search.
+    assert "4 jobs, 0 done before" in timed.out
+    swept = honlearn("reproduce", "tau", *words, *eager)
+    assert "24 jobs, 0 done before" in swept.out
+    assert "tau 30" in swept.out
+    first = honlearn("reproduce", "table-2", *words, *BOTH)
+    assert "2 jobs, 0 done before" in first.out
+    assert "not measured: own: the network is of first order; with a smaller --tau" in first.err
+    # A wrong value is told though no row here has that setting.
+    wrong = honlearn("reproduce", "table-2", *words, *BOTH, "--set", "n_learners=two")
+    assert (wrong.code, wrong.err.count("must be a whole number. Got 'two' instead")) == (2, 1)
+    assert not (tmp_path / "run").exists()
+
+
+def test_json_is_json(honlearn: Run, paths: Path, tmp_path: Path) -> None:
+    def refuse(word: str) -> None:
+        raise AssertionError(word)
+
+    words = ("-o", tmp_path / "run", "--data", paths, "--json")
+    sizes = honlearn("reproduce", "table-1", *words)
+    # No labelled node has a labelled neighbour, so there is no homophily to tell.
+    found = json.loads(sizes.out, parse_constant=refuse)["facts"]
+    ours = {fact["column"]: fact["ours"] for fact in found if fact["data"] == "own"}
+    assert (ours["|V1|"], ours["H(G1)"]) == (24, None)
+    assert "nan" not in (tmp_path / "run" / "table-1.md").read_text("utf-8")
+    every = honlearn("reproduce", "all", *words, "--protocol", "fixed", "--folds", 2, "--model", "majority")
+    made = [one["name"] for one in json.loads(every.out, parse_constant=refuse)]
+    assert made == [f"table-{number}" for number in (1, 2, 3, 5, 6, 7, 8)]
+    assert "diversity: the figure 'diversity' is about learners, and majority has none" in every.err
+
+
 def test_tau_needs_paths(honlearn: Run, small: str, tmp_path: Path) -> None:
     outcome = run(honlearn, small, tmp_path, "tau", "--protocol", "fixed", *QUICK[:2])
     assert outcome.code == 2
@@ -145,6 +208,7 @@ def test_tau_needs_paths(honlearn: Run, small: str, tmp_path: Path) -> None:
         (["table-2", "--set", "n_lerners=3"], "did you mean 'n_learners'?"),
         (["table-2", "--model", "gcn", "--set", "dge-bag:n_learners=3"], "'dge-bag' does not take part"),
         (["table-2", "--space", "none.json"], "none.json: no such file"),
+        (["table-2", "--model", "majorty"], "did you mean 'majority'?"),
     ],
 )
 def test_errors_are_one_line(honlearn: Run, tmp_path: Path, words: list[str], message: str) -> None:
@@ -152,6 +216,13 @@ def test_errors_are_one_line(honlearn: Run, tmp_path: Path, words: list[str], me
     assert outcome.code == 2
     assert message in outcome.err
     assert len(outcome.err.splitlines()) == 1
+
+
+def test_a_file_is_no_folder_of_a_run(honlearn: Run, small: str, tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("")
+    outcome = run(honlearn, small, tmp_path / "run", "table-1")
+    assert outcome.code == 2
+    assert "run: there is a file of this name; name a folder with -o" in outcome.err
 
 
 # --- the page of results ------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from honlearn.errors import InputError
+
 
 class NosyClassifier:
     """Predicts the most frequent class it was shown, more surely with a larger `strength`."""
@@ -25,6 +27,15 @@ class NosyClassifier:
         proba = np.full((len(X), len(self.classes_)), (1 - self.strength) / len(self.classes_))
         proba[:, self.best] += self.strength
         return proba
+
+
+class FussyClassifier(NosyClassifier):
+    """The same, but it cannot be fitted with a `strength` above 1."""
+
+    def fit(self, X: Any, y: Any) -> NosyClassifier:
+        if self.strength > 1:
+            raise InputError("too strong")
+        return super().fit(X, y)
 
 
 class NosyLinkPredictor:

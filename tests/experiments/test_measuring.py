@@ -10,7 +10,7 @@ import pytest
 from nosy_models import NosyClassifier, NosyLinkPredictor
 
 import honlearn as hl
-from honlearn.errors import ParameterError
+from honlearn.errors import InputError, ParameterError
 from honlearn.experiments import registry
 from honlearn.experiments.budgets import count_parameters, settings_for, widest
 from honlearn.experiments.folds import Folds
@@ -34,6 +34,7 @@ def nosy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Register the nosy models for the time of a test."""
     monkeypatch.setattr(registry, "_ENTRIES", dict(registry._ENTRIES))
     registry.register(Entry("nosy", ("nodes",), "remembers", "nosy_models:NosyClassifier"))
+    registry.register(Entry("fussy", ("nodes",), "refuses", "nosy_models:FussyClassifier"))
     registry.register(Entry("nosy", ("links",), "remembers", "nosy_models:NosyLinkPredictor"))
     NosyClassifier.shown.clear()
     NosyLinkPredictor.shown.clear()
@@ -106,12 +107,39 @@ def test_the_paper_protocol_takes_the_best_on_the_tests(source: Source, tmp_path
 
 
 @pytest.mark.usefixtures("nosy")
+def test_the_paper_protocol_passes_over_settings_that_cannot_be_fitted(
+    source: Source, tmp_path: Path
+) -> None:
+    row, space = Row("fussy", "g1"), {"fussy": {"strength": [2.0, 3.0, 0.9]}}
+    how = nested(protocol="paper", spaces=space, budget=Budget(None, 4))
+    found = Bench(source, tmp_path, how).measure([row])[row]
+    assert (found.tried, len(found.records)) == (2, 4)
+    bad = replace(how, given=lambda entry: {"strength": 2.0})
+    with pytest.raises(InputError, match="too strong"):
+        Bench(source, tmp_path, bad).measure([row])
+
+
+@pytest.mark.usefixtures("nosy")
+def test_a_plan_counts_the_trials_of_a_search(source: Source, tmp_path: Path) -> None:
+    def seconds(**more: object) -> float:
+        [plan] = Bench(source, tmp_path, nested(**more)).planned([Row("nosy", "g1")])
+        return plan.seconds
+
+    fit = seconds(protocol="fixed")
+    assert seconds(budget=Budget(None, 2)) == pytest.approx(3 * fit)
+    # The space has two points, and the default is tried too.
+    assert seconds(budget=Budget(None, 50)) == pytest.approx(4 * fit)
+    assert seconds(budget=Budget(fit / 60, 50)) == pytest.approx(2 * fit)
+    assert seconds(budget=Budget(None, 2), protocol="paper") == pytest.approx(2 * fit)
+
+
+@pytest.mark.usefixtures("nosy")
 def test_rows_that_cannot_be_had_have_a_reason(source: Source, tmp_path: Path) -> None:
     first = replace(source, network=source.network.first_order())
     rows = [Row("nosy", "gk"), Row("nobody", "g1"), Row("nosy", "g1")]
     found = Bench(first, tmp_path, nested(protocol="fixed")).measure(rows)
     assert [measured.reason for measured in found.values()] == [
-        "the network is of first order",
+        "the network is of first order; with a smaller --tau or --min-support its paths may grow more",
         "no model nobody for nodes",
         "",
     ]

@@ -210,7 +210,7 @@ def test_the_plan_says_what_is_done_and_what_it_may_take(data: NodeData, tmp_pat
     next(steps)
     steps.close()
     known = list(Records(tmp_path))
-    rows = planned(jobs, known, n_edges, extra_seconds=60)
+    rows = planned(jobs, known, n_edges, search_seconds=lambda fit: 60.0)
     times = known[0]["times"]
     measured = times["fit_seconds"] + times["predict_seconds"]
     assert [(row.done, row.basis) for row in rows] == [(1, "(from 1)"), (0, "(from 1)")]

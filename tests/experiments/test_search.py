@@ -67,6 +67,17 @@ def test_a_point_becomes_keywords() -> None:
     }
 
 
+def test_what_is_searched_can_stand_beside_what_is_given() -> None:
+    bag, gat = find_model("dge-bag"), find_model("gat")
+    point = {"samples": 64, "samples_2": 2}
+    for depth, fan_outs in ((1, (64,)), (2, (64, 2)), (3, (64, 2, 1))):
+        assert paper_space(bag, {"widths": (8,) * depth}).settings(bag, point)["fan_outs"] == fan_outs
+    assert paper_space(bag, {"fan_outs": (64, 1, 1)}).dimensions["layers"] == (3,)
+    assert paper_space(gat, {"width": 280}).dimensions["heads"] == (4, 8)
+    assert "heads" not in paper_space(gat, {"width": 6}).dimensions
+    assert paper_space(gat, {"n_heads": 3}).dimensions.keys() == {"layers"}
+
+
 def test_what_is_given_is_not_searched() -> None:
     bag = find_model("dge-bag")
     space = paper_space(bag, {"widths": (8,), "n_learners": 2, "learning_rate": 0.1})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from honlearn.errors import InputError, MissingFileError
+from honlearn.errors import FormatError, InputError, MissingFileError
 from honlearn.experiments.sources import find_source
 from honlearn.hon.statistics import GrowParameters
 
@@ -29,6 +29,15 @@ def test_a_folder_of_paths(folder: Path) -> None:
     assert eager.grown(100.0, 1).n_conditional == 0
     assert eager.grown(0.1).n_conditional == 2
     assert find_source(f"air={folder}").published == "air"
+
+
+def test_classes_of_another_column(folder: Path) -> None:
+    (folder / "labels.csv").write_text("node,label,kind\nB,y,p\nA,x,q\n")
+    assert find_source(str(folder), label_column="kind").labels == ("p", "q")
+    with pytest.raises(FormatError, match=r"no column 'knd' after the first.*did you mean 'kind'"):
+        find_source(str(folder), label_column="knd")
+    with pytest.raises(InputError, match="--label-column kind: us_flights has classes of its own"):
+        find_source("us_flights", label_column="kind")
 
 
 def test_a_network_and_labels(folder: Path) -> None:

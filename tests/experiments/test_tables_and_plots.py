@@ -12,6 +12,7 @@ import pytest
 import honlearn as hl
 from honlearn.experiments.comparison import Measurements, comparison_table
 from honlearn.experiments.measure import Measured, Row
+from honlearn.experiments.paper_tables import budget_table
 from honlearn.experiments.plots import Panel, Plot, Series, drawn
 from honlearn.experiments.sources import Source
 from honlearn.experiments.tables import Table, as_printed, in_latex, p_text, signed
@@ -74,6 +75,24 @@ def test_the_optimism_is_told(wiki: Source) -> None:
     found = Measured(measured("dge-bag", 0.6, 0.7).records, "", 0.0123, 8)
     table = comparison_table("table-2", "T", "nodes", [row], [Measurements(wiki, {row: found})], [])
     assert any("up to 8 tried" in note and "0.012 lower on average" in note for note in table.notes)
+
+
+def test_the_optimism_is_told_under_budgets_too(wiki: Source) -> None:
+    row = Row("dge-bag", "gk", 2, "10k")
+    found = Measured(measured("dge-bag", 0.6, 0.7).records, "", 0.0123, 8)
+    table = budget_table("table-5", [row], [Measurements(wiki, {row: found})], [])
+    assert any("up to 8 tried" in note and "0.012 lower on average" in note for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("values", "shown", "hidden"), [([0.02, 0.9], "0.05", "×"), ([0.5, 100.0], "10", "20")]
+)
+def test_numbers_of_a_logarithmic_axis(values: list[float], shown: str, hidden: str) -> None:
+    panel = Panel("one", "x", "y", [Series("", values, [1.0, 2.0])], log_x=True)
+    svg = drawn(Plot("fig", "Title", [panel], []), "svg").decode()
+    assert f">{shown}</text>" in svg
+    assert f">{hidden}</text>" not in svg
+    assert "mathdefault" not in svg
 
 
 def test_three_languages(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ as Markdown, LaTeX and CSV, or the figure as SVG and PNG with its numbers. A run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -87,7 +87,7 @@ def reproduce(
     from honlearn.cli.watch import LINKS_SHOWN, SHOWN, print_plan, reporter
     from honlearn.errors import ParameterError, listed
     from honlearn.experiments.measure import Plan
-    from honlearn.experiments.paper_tables import CHOOSING
+    from honlearn.experiments.paper_tables import CHOOSING, TASKS
     from honlearn.experiments.reproduce import NAMES, Request, planned
     from honlearn.experiments.search import Budget
     from honlearn.experiments.sources import find_source
@@ -98,7 +98,7 @@ def reproduce(
         raise ParameterError(f"--auto adds rows to {listed(CHOOSING)}, not to {name!r}; leave it out")
     grown = GrowParameters(order, tau, min_support)
     sources = [find_source(word, source or [], grown, label_column) for word in data or ["us_flights"]]
-    canonical = None if model is None else _canonical(model)
+    canonical = None if model is None else _canonical(model, TASKS.get(name, "nodes"))
 
     def watching(total: int, task: str) -> Any:
         links = task == "links"
@@ -122,16 +122,21 @@ def reproduce(
     requests = [Request(each, sources, output, how, canonical, command, set_ or ()) for each in names]
     _check_settings(set_, requests)
     if dry_run:
-        print_plan([row for request in requests for row in planned(request)], jobs)
+        plans = [planned(request) for request in requests]
+        print_plan([row for rows, _ in plans for row in rows], jobs)
+        for reason in dict.fromkeys(reason for _, reasons in plans for reason in reasons):
+            typer.echo(f"not measured: {reason}", err=True)
         return
-    for request in requests:
-        _show(request, as_json, keep_going=name == "all")
+    shown = [_show(request, as_json, keep_going=name == "all") for request in requests]
+    if as_json:
+        import json
+
+        known = [facts for facts in shown if facts is not None]
+        typer.echo(json.dumps(known if name == "all" else known[0], indent=2, ensure_ascii=False))
 
 
-def _show(request: Request, as_json: bool, keep_going: bool) -> None:
-    """Make a table or figure, print it, and say where its files are."""
-    import json
-
+def _show(request: Request, as_json: bool, keep_going: bool) -> dict[str, Any] | None:
+    """Make a table or figure, print it, and say where its files are; for JSON, return what is known of it."""
     from honlearn.errors import HonlearnError
     from honlearn.experiments.reproduce import reproduce as make
     from honlearn.experiments.tables import Table
@@ -142,30 +147,39 @@ def _show(request: Request, as_json: bool, keep_going: bool) -> None:
         if not keep_going:
             raise
         typer.echo(f"{request.name}: {error}", err=True)
-        return
+        return None
     if as_json:
-        facts = {"name": made.name, "title": made.title, "notes": list(made.notes), "facts": list(made.facts)}
-        typer.echo(json.dumps(facts | {"files": [str(file) for file in files]}, indent=2, ensure_ascii=False))
-        return
+        facts = [_without_nan(fact) for fact in made.facts]
+        about = {"name": made.name, "title": made.title, "notes": list(made.notes), "facts": facts}
+        return about | {"files": [str(file) for file in files]}
     if isinstance(made, Table):
         typer.echo(made.markdown())
     else:
         typer.echo("\n".join([made.title, *(f"- {note}" for note in made.notes)]))
     typer.echo(f"\n{request.folder}: {', '.join(file.name for file in files)}")
+    return None
 
 
-def _canonical(models: Sequence[str]) -> list[str]:
+def _without_nan(fact: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a fact as JSON can hold it: what is not a number, such as a homophily of nobody, is null."""
+    return {key: None if isinstance(v, float) and v != v else v for key, v in fact.items()}
+
+
+def _canonical(models: Sequence[str], task: str) -> list[str]:
     """Return the names as the registry spells them; a name that it does not know for any task is an error."""
     from honlearn.errors import ParameterError
     from honlearn.experiments.registry import find_model
 
-    names = []
-    for model in models:
+    def found(model: str) -> str:
         try:
-            names.append(find_model(model, "nodes").name)
-        except ParameterError:
-            names.append(find_model(model, "links").name)
-    return list(dict.fromkeys(names))
+            return find_model(model, task).name
+        except ParameterError as unknown:
+            try:
+                return find_model(model, "nodes" if task == "links" else "links").name
+            except ParameterError:
+                raise unknown from None
+
+    return list(dict.fromkeys(found(model) for model in models))
 
 
 def settings_by_model(given: Sequence[str] | None) -> Callable[[Entry], dict[str, Any]]:
@@ -194,5 +208,7 @@ def _check_settings(given: Sequence[str] | None, requests: Sequence[Request]) ->
     ]
     words.check_owners(given, entries)
     for word in given or ():
-        if entries and not any(_concerns(word, entry) for entry in entries):
-            words.parse_settings([word], entries[0])
+        # Values are read now: a wrong one must not be found after hours, when its model's turn comes.
+        concerned = [entry for entry in entries if _concerns(word, entry)] or entries[:1]
+        for entry in concerned:
+            words.parse_settings([word], entry)

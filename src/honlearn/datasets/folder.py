@@ -29,8 +29,11 @@ FILES = ("paths.txt", "labels.csv", "nodes.csv", "about.json")
 _ABOUT = ("name", "description", "licence", "source")
 
 
-def load_folder(folder: str | os.PathLike[str]) -> Dataset:
-    """Return the data set of a folder with ``paths.txt`` and, where they are there, the other files."""
+def load_folder(folder: str | os.PathLike[str], label_column: str | None = None) -> Dataset:
+    """Return the data set of a folder with ``paths.txt`` and, where they are there, the other files.
+
+    `label_column` names the column of the classes in ``labels.csv``, if it is not called ``label``.
+    """
     from honlearn.paths import read_paths
 
     root = Path(folder)
@@ -41,7 +44,7 @@ def load_folder(folder: str | os.PathLike[str]) -> Dataset:
         there = listed(sorted(path.name for path in root.iterdir())) or "nothing"
         raise MissingFileError(f"{root}: no {PATHS[0]} (nor .gz, .zst) in the folder, which holds {there}")
     classes = root / "labels.csv"
-    labels = dict(zip(*read_labels(classes), strict=True)) if classes.is_file() else {}
+    labels = dict(zip(*read_labels(classes, label_column), strict=True)) if classes.is_file() else {}
     nodes = _read_nodes(root / "nodes.csv") if (root / "nodes.csv").is_file() else None
     about = {"name": root.resolve().name, "source": str(root), **_read_about(root / "about.json")}
     return Dataset(paths=read_paths(file), labels=labels, nodes=nodes, **about)

@@ -173,6 +173,20 @@ def printed_fact(cell: Cell) -> dict[str, Any]:
     }
 
 
+def optimism_notes(m: Measurements) -> list[str]:
+    """Return what choosing on the test folds adds on a data set, in words; nothing where nobody did."""
+    known = [found for found in m.rows.values() if found.optimism is not None]
+    if not known:
+        return []
+    mean = statistics.fmean(found.optimism or 0.0 for found in known)
+    most = max(found.tried for found in known)
+    return [
+        f"{m.source.title}: settings chosen on the test folds as in the paper (up to {most} tried). "
+        f"Had each fold's setting been chosen on the other folds, the scores would be {mean:.3f} "
+        "lower on average: the optimism of this protocol"
+    ]
+
+
 def _notes(everything: Sequence[Measurements], others: Sequence[str]) -> list[str]:
     notes = [
         "ours: mean ± standard deviation over folds and seeds. difference: ours minus published; within: "
@@ -180,15 +194,7 @@ def _notes(everything: Sequence[Measurements], others: Sequence[str]) -> list[st
         "corrected resampled t-test and by Wilcoxon's signed ranks"
     ]
     for m in everything:
-        known = [found for found in m.rows.values() if found.optimism is not None]
-        if known:
-            mean = statistics.fmean(found.optimism or 0.0 for found in known)
-            most = max(found.tried for found in known)
-            notes.append(
-                f"{m.source.title}: settings chosen on the test folds as in the paper (up to {most} tried). "
-                f"Had each fold's setting been chosen on the other folds, the scores would be {mean:.3f} "
-                "lower on average: the optimism of this protocol"
-            )
+        notes += optimism_notes(m)
         reasons = {found.reason for found in m.rows.values() if found.reason}
         notes += [f"{m.source.title}: not measured: {reason}" for reason in sorted(reasons)]
     if others:

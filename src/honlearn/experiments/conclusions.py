@@ -12,8 +12,9 @@ from honlearn.experiments.comparison import COLUMN, INPUT
 from honlearn.experiments.measure import SCORE, Measured
 from honlearn.experiments.published import REPETITIONS, find, model_label
 from honlearn.experiments.run_folders import ResultRow, Results
-from honlearn.experiments.significance import LEAST_PAIRS, LEVEL, Paired, gap, paired
+from honlearn.experiments.significance import LEVEL, Paired, gap, paired
 from honlearn.experiments.tables import p_text, signed
+from honlearn.results.metrics import LEAST_PAIRS
 
 # The best-known table of each task in which a published value is looked up, the fuller one first.
 PUBLISHED = {"nodes": ("table-6", "table-2"), "links": ("table-7", "table-3")}

@@ -93,3 +93,15 @@ def size_facts(folder: Path, records: Sequence[Mapping[str, Any]]) -> list[dict[
                 }
             )
     return facts
+
+
+def fitted_size_facts(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return one fact for each record: micro F1 and loss of an ensemble that was fitted with its size."""
+    return [
+        {
+            **{name: record["configuration"][name] for name in ("model", "input", "seed", "fold")},
+            "learners": int(record["configuration"]["parameters"]["n_learners"]),
+            **{score: float(record["scores"][score]) for score in ("micro_f1", "log_loss")},
+        }
+        for record in records
+    ]

@@ -8,7 +8,7 @@ the sizes of network and ensemble.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,11 +49,11 @@ def planned(
     *,
     setting: str = "",
     data: str = "",
-    extra_seconds: float = 0.0,
+    search_seconds: Callable[[float], float] = lambda fit: 0.0,
 ) -> list[Planned]:
     """Return the grid row by row; `n_edges` are the edges of each input.
 
-    `extra_seconds` is what a search adds to each job.
+    `search_seconds` is what a search adds to each job, by the seconds that one fit takes.
     """
     known = list(records)
     there = {record["digest"] for record in known}
@@ -65,7 +65,7 @@ def planned(
     for (model, name), group in groups.items():
         done = sum(job.digest in there for job in group)
         seconds, basis = seconds_of(group[0].configuration, known, n_edges[name])
-        seconds += extra_seconds
+        seconds += search_seconds(seconds)
         rows.append(Planned(model, name, len(group), done, seconds, basis, setting, data))
     return rows
 

@@ -11,10 +11,11 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from honlearn.errors import ParameterError, check_choice
+from honlearn.errors import HonlearnError, ParameterError, check_choice
 from honlearn.experiments.artefacts import keep_data, keep_inputs
 from honlearn.experiments.estimate import Planned, planned
 from honlearn.experiments.evaluate import AUTO, Contender, Job, NodeData, NodeWork, plan
@@ -22,7 +23,7 @@ from honlearn.experiments.folds import Folds
 from honlearn.experiments.links import LinkData, LinkJob, LinkProtocol, LinkWork, plan_links
 from honlearn.experiments.nested import NestedWork, SearchedJob
 from honlearn.experiments.registry import Entry, find_model
-from honlearn.experiments.runner import run_all, threads_for
+from honlearn.experiments.runner import JobError, run_all, threads_for
 from honlearn.experiments.search import Budget
 from honlearn.experiments.selection import best_on_test, points
 from honlearn.experiments.sources import Source
@@ -32,6 +33,8 @@ from honlearn.results.records import Records
 
 PROTOCOLS = ("nested", "paper", "fixed")
 SCORE = {"nodes": "micro_f1", "links": "auprc"}
+_NO_MEMORY = "the network is of first order"
+_TRY_LESS = "with a smaller --tau or --min-support its paths may grow more"
 Record = Mapping[str, Any]
 Settle = Callable[[Entry], Mapping[str, Any]]
 
@@ -113,7 +116,7 @@ class Bench:
     def reason(self, row: Row) -> str:
         """Return why a row cannot be measured here, or nothing."""
         if row.input == "gk" and not self.source.has_memory:
-            return "the network is of first order"
+            return _NO_MEMORY if self.source.paths is None else f"{_NO_MEMORY}; {_TRY_LESS}"
         try:
             entry = find_model(row.model, self.task)
         except ParameterError:
@@ -181,9 +184,12 @@ class Bench:
         return [SearchedJob.of(job, space, self.how.budget) if space.size else job for job in jobs]
 
     def _best_on_test(self, rows: Sequence[Row], need_answers: bool) -> dict[Row, Measured]:
-        """Try settings in rounds, one a row, until each row's budget is spent; take the best on the tests."""
+        """Try settings in rounds, one a row, until each row's budget is spent; take the best on the tests.
+
+        The first is the default, which must not fail; a later one that cannot be fitted is passed over.
+        """
         tried: dict[Row, list[list[Record]]] = {row: [] for row in rows}
-        seconds = dict.fromkeys(rows, 0.0)
+        seconds, failed = dict.fromkeys(rows, 0.0), dict.fromkeys(rows, 0)
         grids = {}
         for row in rows:
             given = self.contender(row)
@@ -193,26 +199,32 @@ class Bench:
             jobs = {}
             for row, (given, space, rest) in list(grids.items()):
                 point = next(rest, "none left")
-                if isinstance(point, str) or self._is_spent(tried[row], seconds[row]):
+                if isinstance(point, str) or self._is_spent(tried[row], failed[row], seconds[row]):
                     del grids[row]
                     continue
                 more = {} if point is None else space.settings(given.entry, point)
                 jobs[row] = self.jobs(row, Contender(given.entry, {**more, **given.settings}))
-            records = self._run([job for group in jobs.values() for job in group], need_answers)
+            is_default = not any(tried.values())
+            records = self._run([job for group in jobs.values() for job in group], need_answers, is_default)
             for row, group in jobs.items():
-                tried[row].append([records[job.digest] for job in group])
-                seconds[row] += sum(r["times"]["fit_seconds"] for r in tried[row][-1])
+                known = [records[job.digest] for job in group if job.digest in records]
+                seconds[row] += sum(r["times"]["fit_seconds"] for r in known)
+                if len(known) == len(group):
+                    tried[row].append(known)
+                else:
+                    failed[row] += 1
         found = {}
         for row, settings in tried.items():
             chosen = best_on_test(settings, SCORE[self.task])
             found[row] = Measured(chosen.records, "", chosen.optimism, len(settings))
         return found
 
-    def _is_spent(self, settings: Sequence[Sequence[Record]], seconds: float) -> bool:
+    def _is_spent(self, settings: Sequence[Sequence[Record]], failed: int, seconds: float) -> bool:
         """Return whether a row may try no more; the minutes are those of a nested search, once a fit."""
-        return bool(settings) and self.how.budget.is_spent(len(settings), seconds / len(settings[0]))
+        return bool(settings) and self.how.budget.is_spent(len(settings) + failed, seconds / len(settings[0]))
 
-    def _run(self, jobs: Sequence[Any], need_answers: bool) -> dict[str, Record]:
+    def _run(self, jobs: Sequence[Any], need_answers: bool, strict: bool = True) -> dict[str, Record]:
+        """Return the records of jobs; of those that fail there is none, unless `strict` raises."""
         if not jobs:
             return {}
         threads = threads_for(self.how.processes)
@@ -230,10 +242,14 @@ class Bench:
             steps = run_all(
                 NestedWork(work, self.folder), jobs, self.folder, processes=self.how.processes, watch=report
             )
-            for job, record, ran in steps:
-                records[job.digest] = record
-                if report is not None:
-                    report(job, record, ran)
+            try:
+                for job, record, ran in steps:
+                    records[job.digest] = record
+                    if report is not None:
+                        report(job, record, ran)
+            except HonlearnError as error:
+                if strict or isinstance(error, JobError):
+                    raise
         return records
 
     # --- before anything runs --------------------------------------------------------------------------
@@ -250,11 +266,16 @@ class Bench:
                 continue
             given = self.contender(row)
             space = self.how.space(given.entry, given.settings)
-            searched = self.how.protocol != "fixed" and space.size
-            extra = 60 * (self.how.budget.minutes or 0.0) if searched else 0.0
-            jobs = (
-                self._searched(row) if self.how.protocol == "nested" else self.jobs(row, self.contender(row))
-            )
+            choices = space.size if self.how.protocol != "fixed" else 0
+            jobs = self._searched(row) if self.how.protocol == "nested" else self.jobs(row, given)
             words = " ".join(filter(None, (f"{row.layers} layers" if row.layers else "", row.column)))
-            made += planned(jobs, known, edges, setting=words, data=self.source.name, extra_seconds=extra)
+            search = partial(self._search_seconds, points=choices)
+            made += planned(jobs, known, edges, setting=words, data=self.source.name, search_seconds=search)
         return made
+
+    def _search_seconds(self, fit: float, points: int) -> float:
+        """Return what a search adds to a job whose fit takes so long; the paper's has the default in it."""
+        if not points:
+            return 0.0
+        whole = self.how.budget.expected(fit, points)
+        return max(whole - fit, 0.0) if self.how.protocol == "paper" else whole

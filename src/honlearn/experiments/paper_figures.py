@@ -7,7 +7,7 @@ with the numbers behind it.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,8 +21,8 @@ from honlearn.experiments.characteristics import (
     on_axis,
     regression,
 )
-from honlearn.experiments.diversity import answers_of, pair_facts, size_facts
-from honlearn.experiments.measure import SCORE, Bench, Measured, Row
+from honlearn.experiments.diversity import answers_of, fitted_size_facts, pair_facts, size_facts
+from honlearn.experiments.measure import SCORE, Bench, Measured, Plan, Row
 from honlearn.experiments.plots import Panel, Plot, Series
 from honlearn.experiments.published import model_label
 from honlearn.experiments.registry import find_model
@@ -30,7 +30,8 @@ from honlearn.experiments.shapes import keyword_for, with_shape
 
 FIGURES = ("depth", "diversity", "ensemble-size", "training-time", "characteristics", "tau")
 DEPTHS, TAUS = (1, 2, 3), (0.5, 1.0, 3.0, 10.0, 30.0, 100.0)
-EPOCHS = (1, 2, 4, 8, 16, 32, 64, 128)
+EPOCHS, SIZES = (1, 2, 4, 8, 16, 32, 64, 128), (1, 2, 4, 8, 16, 32, 64)
+_BAG = "dge-bag"
 _BASELINES = ("gcn", "gcnii", "gat", "gatv2", "graphsage", "gin", "graphsaint")
 _MODELS = {
     "depth": (*_BASELINES, "dge-bag"),
@@ -59,14 +60,19 @@ def make_figure(
     return replace(plot, notes=[*notes, *plot.notes])
 
 
-def figure_rows(name: str, bench: Bench, models: Sequence[str] | None) -> list[Row]:
-    """Return the rows that a figure measures on a bench, for a dry run; those of tau are for one network."""
+def plan_of(name: str, how: Plan) -> Plan:
+    """Return how a figure is measured: training time on the first fold alone, and without a search."""
+    return replace(how, first_folds=1, protocol="fixed") if name == "training-time" else how
+
+
+def figure_rows(name: str, bench: Bench, models: Sequence[str] | None) -> list[tuple[Bench, list[Row]]]:
+    """Return the rows that a figure measures on a bench, for a dry run; tau has a bench for each network."""
     wanted = models or _MODELS[name]
-    if name == "depth":
-        return _depth_rows(bench, wanted)
-    if name == "training-time":
-        return _time_rows(bench, wanted)
-    return [_row(bench, model) for model in wanted]
+    if name == "tau":
+        return [(other, _tau_rows(other, wanted, value)) for value, other in _tau_benches(bench)]
+    makers = {"depth": _depth_rows, "training-time": _time_rows, "ensemble-size": _size_rows}
+    rows = makers[name](bench, wanted) if name in makers else [_row(bench, model) for model in wanted]
+    return [(bench, rows)]
 
 
 def _row(bench: Bench, model: str, **more: Any) -> Row:
@@ -77,12 +83,13 @@ def _row(bench: Bench, model: str, **more: Any) -> Row:
     return Row(model, "gk" if own else "g1", **more)
 
 
-def _measured(bench: Bench, rows: Iterable[Row], need_answers: bool = False) -> dict[Row, Measured]:
+def _measured(bench: Bench, rows: Sequence[Row], need_answers: bool = False) -> dict[Row, Measured]:
     """Measure rows; those that cannot be had are left out, but not all of them."""
     found = bench.measure(rows, need_answers=need_answers)
     known = {row: measured for row, measured in found.items() if measured.records}
     if not known:
         reasons = "; ".join(sorted({measured.reason for measured in found.values()}))
+        reasons = reasons or "none of the models has what it varies; name others with --model"
         raise InputError(f"{bench.source.name}: nothing of this figure can be measured: {reasons}")
     return known
 
@@ -91,7 +98,8 @@ def _summary(bench: Bench, row: Row, found: Measured, **more: Any) -> dict[str, 
     fact: dict[str, Any] = {"data": bench.source.name, "model": row.model, "input": row.input, **more}
     for score in ("log_loss", SCORE[bench.task]):
         fact[score], fact[f"{score}_std"] = found.spread(score)
-    return fact | {"records": len(found.records)}
+    flattered = {} if found.optimism is None else {"optimism": found.optimism}
+    return fact | {"records": len(found.records)} | flattered
 
 
 # --- loss by depth ------------------------------------------------------------------------------------
@@ -143,6 +151,7 @@ def diversity(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
     """Cohen's kappa of each pair of learners against their mean loss, a panel for each model."""
     facts, panels = Facts(), []
     for bench in benches:
+        _need_learners("diversity", bench, models)
         found = _measured(bench, [_row(bench, model) for model in models], need_answers=True)
         for row, measured in found.items():
             mine = [{"data": bench.source.name, **f} for f in pair_facts(bench.folder, measured.records)]
@@ -154,19 +163,47 @@ def diversity(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
     return Plot("diversity", "Diversity and accuracy of learners", panels, facts, [note])
 
 
+def _need_learners(name: str, bench: Bench, models: Sequence[str]) -> None:
+    for model in models:
+        if keyword_for(find_model(model, bench.task), "learners") is None:
+            raise InputError(f"the figure {name!r} is about learners, and {model} has none; name a dge model")
+
+
+def _size_rows(bench: Bench, models: Sequence[str]) -> list[Row]:
+    """Return one row for a bag, which holds every smaller one, and for other ensembles one a size."""
+    _need_learners("ensemble-size", bench, models)
+    rows = []
+    for model in models:
+        row, entry = _row(bench, model), find_model(model, bench.task)
+        if model == _BAG or bench.reason(row):
+            rows.append(row)
+            continue
+        most = int(entry.parameters(bench.how.given(entry))["n_learners"])
+        for size in (*(size for size in SIZES if size < most), most):
+            alone = {"n_learners": size, "kernel_share": 0.0}
+            rows.append(replace(row, column=f"{size} learners", settings=alone))
+    return rows
+
+
 def ensemble_size(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
-    """Score and loss by the number of learners, from one fit of the largest ensemble a fold."""
+    """Score and loss by the number of learners; of a bag from one fit of the largest a fold."""
     facts, panels = Facts(), []
     for bench in benches:
-        found = _measured(bench, [_row(bench, model) for model in models], need_answers=True)
-        single = [f for m in found.values() for f in size_facts(bench.folder, m.records)]
+        found = _measured(bench, _size_rows(bench, models), need_answers=True)
+        single = Facts()
+        for row, m in found.items():
+            is_bag = row.model == _BAG
+            single += size_facts(bench.folder, m.records) if is_bag else fitted_size_facts(m.records)
         mine = _means(
             [{"data": bench.source.name, **f} for f in single], "learners", ("micro_f1", "log_loss")
         )
         facts += mine
         for score, label in (("micro_f1", "micro F1"), ("log_loss", "test loss")):
             panels.append(_lines(bench, mine, "learners", score, "learners", label))
-    note = "the first learners of a bag are a bag of that size, so one fit a fold gives every size"
+    note = (
+        "the learners alone, without a kernel's share. The first learners of DGE-bag are a bag of that size, "
+        "so one fit a fold gives every size; other ensembles are fitted anew for each"
+    )
     return Plot("ensemble-size", "Score by ensemble size", panels, facts, [note], across=2)
 
 
@@ -195,6 +232,7 @@ def _time_rows(bench: Bench, models: Sequence[str]) -> list[Row]:
     for model in models:
         row = _row(bench, model)
         if bench.reason(row):
+            rows.append(row)
             continue
         entry = find_model(model, bench.task)
         word, given = keyword_for(entry, "epochs"), bench.how.given(entry)
@@ -212,12 +250,11 @@ def training_time(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
     """Training and test loss on the first fold by the CPU seconds of training; each point is a fit."""
     facts, panels = Facts(), []
     for bench in benches:
-        first = Bench(bench.source, bench.folder, replace(bench.how, first_folds=1, protocol="fixed"))
-        found = _measured(first, _time_rows(first, models), need_answers=True)
+        found = _measured(bench, _time_rows(bench, models), need_answers=True)
         mine = []
         for row, measured in found.items():
-            fact = _summary(first, row, measured, epochs=int(row.column.split()[0]))
-            records = list(answers_of(first.folder, measured.records))
+            fact = _summary(bench, row, measured, epochs=int(row.column.split()[0]))
+            records = list(answers_of(bench.folder, measured.records))
             for clock in ("fit_seconds", "fit_cpu_seconds"):
                 fact[clock] = statistics.fmean(record["times"][clock] for record, _ in records)
             last = [
@@ -230,11 +267,11 @@ def training_time(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
         known = [fact for fact in mine if fact["training_loss"] is not None]
         panels.append(
             _lines(
-                first, known, "fit_cpu_seconds", "training_loss", "CPU seconds", "training loss", log_x=True
+                bench, known, "fit_cpu_seconds", "training_loss", "CPU seconds", "training loss", log_x=True
             )
         )
         panels.append(
-            _lines(first, mine, "fit_cpu_seconds", "log_loss", "CPU seconds", "test loss", log_x=True)
+            _lines(bench, mine, "fit_cpu_seconds", "log_loss", "CPU seconds", "test loss", log_x=True)
         )
     note = "first test fold; training loss is that of the last epoch, with dropout"
     return Plot("training-time", "Loss by training time", panels, facts, [note], across=2)
@@ -294,18 +331,33 @@ def _change_panel(bench: Bench, facts: Facts, name: str, label: str) -> tuple[Pa
 # --- score by tau -------------------------------------------------------------------------------------
 
 
+def _tau_benches(bench: Bench) -> list[tuple[float, Bench]]:
+    """Return a bench for each tau, with the network that it grows, for nodes and then for links."""
+    sources = {value: replace(bench.source, network=bench.source.grown(value)) for value in TAUS}
+    return [
+        (value, Bench(source, bench.folder, bench.how, task))
+        for task in ("nodes", "links")
+        for value, source in sources.items()
+    ]
+
+
+def _tau_rows(bench: Bench, models: Sequence[str], value: float) -> list[Row]:
+    return [_row(bench, model, column=f"{bench.task}, tau {value:g}") for model in models]
+
+
 def tau(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
     """Score on nodes and on links by tau; the network is grown anew for each, settings stay."""
     facts, panels = Facts(), []
     for bench in benches:
+        grown = _tau_benches(bench)
         for task, label in (("nodes", "micro F1"), ("links", "AUPRC")):
             mine = []
-            for value in TAUS:
-                source = replace(bench.source, network=bench.source.grown(value))
-                other = Bench(source, bench.folder, bench.how, task)
-                rows = [_row(other, model) for model in models]
-                for row, measured in _measured(other, rows).items():
-                    fact = _summary(other, row, measured, task=task, tau=value, nodes=source.network.n_nodes)
+            for value, other in grown:
+                if other.task != task:
+                    continue
+                size = other.source.network.n_nodes
+                for row, measured in _measured(other, _tau_rows(other, models, value)).items():
+                    fact = _summary(other, row, measured, task=task, tau=value, nodes=size)
                     mine.append({**fact, "input": "gk"})
             facts += mine
             title_of = replace(bench.source, name=f"{bench.source.title}: {task}", published=None)

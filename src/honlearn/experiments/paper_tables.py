@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 
 from honlearn.errors import ParameterError
 from honlearn.experiments.budgets import BUDGETS, settings_for
@@ -15,6 +16,7 @@ from honlearn.experiments.comparison import (
     Measurements,
     compare_rows,
     comparison_table,
+    optimism_notes,
     printed_fact,
 )
 from honlearn.experiments.measure import Bench, Measured, Row
@@ -192,6 +194,7 @@ def budget_table(
         "in brackets: the published value. The widths are solved for the budget; a bag whose learners would "
         "be narrower than 3 has fewer of them",
     ]
+    said += [note for m in everything for note in optimism_notes(m)]
     said += sorted({found.reason for m in everything for found in m.rows.values() if found.reason})
     return Table(name, _TITLES[name], columns, [cells[line] for line in lines], said, facts)
 
@@ -211,7 +214,7 @@ def sizes_table(benches: Sequence[Bench], notes: Sequence[str]) -> Table:
         source = bench.source
         found = summary(source.network, dict(zip(source.nodes, source.labels, strict=True))).iloc[0]
         paths = None if source.paths is None else int(source.paths.total)
-        ours = dict(zip(names, [paths, *(found[key] for key in _SUMMARY)], strict=True))
+        ours = dict(zip(names, [paths, *(_known(key, found[key]) for key in _SUMMARY)], strict=True))
         if not source.has_memory:
             ours |= {"|V2|": None, "|E2|": None, "H(G2)": None}
         rows.append([source.title, "ours", *(_size(key, value) for key, value in ours.items())])
@@ -219,7 +222,7 @@ def sizes_table(benches: Sequence[Bench], notes: Sequence[str]) -> Table:
         printed = printed if source.published else {}
         if printed:
             rows.append([source.title, "published", *(_size(key, printed[key]) for key in names)])
-            gaps = [None if ours[key] is None else float(ours[key]) - printed[key] for key in names]
+            gaps = [None if (own := ours[key]) is None else own - printed[key] for key in names]
             rows.append(["", "difference", *(_difference(k, g) for k, g in zip(names, gaps, strict=True))])
         facts += [
             {"data": source.name, "column": key, "ours": ours[key], "published": printed.get(key)}
@@ -234,6 +237,13 @@ def sizes_table(benches: Sequence[Bench], notes: Sequence[str]) -> Table:
 
 
 _SUMMARY = ("|V1|", "|E1|", "|Vk|", "|Ek|", "classes", "H(G1)", "H(Gk)")
+
+
+def _known(name: str, value: float) -> float | None:
+    """Return a number of a network as it is, whole if it counts; None where nothing is to be measured."""
+    if name.startswith("H"):
+        return None if isnan(value) else float(value)
+    return int(value)
 
 
 def _size(name: str, value: float | None) -> str:

@@ -122,12 +122,23 @@ def _draw_panel(axis: Any, panel: Panel) -> None:
     axis.set_xlabel(panel.x_label)
     axis.set_ylabel(panel.y_label)
     if panel.log_x:
-        axis.set_xscale("log")
+        _scale_by_powers(axis, [x for series in panel.series for x in series.x])
     if panel.whole_x:
         axis.set_xticks(sorted({x for series in panel.series for x in series.x}))
     axis.grid(alpha=0.25, linewidth=0.5)
     if any(series.label for series in panel.series):
         axis.legend(fontsize=7, framealpha=0.8)
+
+
+def _scale_by_powers(axis: Any, values: Sequence[float]) -> None:
+    """Make the x-axis logarithmic with plain numbers on it, few enough not to run into each other."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_xscale("log")
+    narrow = not values or max(values) < 100 * min(values)
+    axis.xaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5) if narrow else (1,)))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _draw_series(axis: Any, series: Series, place: int) -> None:

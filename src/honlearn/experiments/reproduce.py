@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from honlearn.errors import ParameterError, did_you_mean, listed
+from honlearn.errors import InputError, ParameterError, did_you_mean, listed
 from honlearn.experiments.estimate import Planned
 from honlearn.experiments.machine import machine
 from honlearn.experiments.measure import Bench, Plan
-from honlearn.experiments.paper_figures import FIGURES, figure_rows, make_figure
+from honlearn.experiments.paper_figures import FIGURES, figure_rows, make_figure, plan_of
 from honlearn.experiments.paper_tables import TABLES, TASKS, make_table, ready, rows_of
 from honlearn.experiments.plots import Plot
 from honlearn.experiments.sources import Source
@@ -56,14 +56,21 @@ class Request:
 
     def benches(self) -> list[Bench]:
         """Return a bench for each data set, in a folder of its own."""
-        return [Bench(source, self.folder / source.name, self.how, self.task) for source in self.sources]
+        return [Bench(source, self.folder / source.name, self.plan, self.task) for source in self.sources]
+
+    @property
+    def plan(self) -> Plan:
+        """How it is measured: as asked, but for figures that have a way of their own."""
+        return plan_of(self.name, self.how)
 
     def notes(self) -> list[str]:
         """Return how it was measured, in words."""
         if self.name == "table-1":
             return []
-        how = self.how
+        how = self.plan
         parts = f"{how.repetitions} repetitions" if self.task == "links" else _folds(how)
+        if self.name == "tau":
+            parts = f"{parts} of nodes and {how.repetitions} repetitions of links"
         seeds = f"seed {how.seeds[0]}" if len(how.seeds) == 1 else f"seeds {how.seeds[0]}–{how.seeds[-1]}"
         settings = f"; set by hand: {', '.join(self.given)}" if self.given else ""
         return [f"{parts}, {seeds}; {_protocol(how)}{settings}"]
@@ -99,21 +106,27 @@ def reproduce(request: Request) -> tuple[Table | Plot, list[Path]]:
     return made, made.write(request.folder)
 
 
-def planned(request: Request) -> list[Planned]:
-    """Return what `reproduce` would run, without running it; widths of budgets are solved, though."""
-    if request.name == "table-1":
-        return []
-    rows = []
-    for bench in request.benches():
+def planned(request: Request) -> tuple[list[Planned], list[str]]:
+    """Return what `reproduce` would run, and why it would leave rows out; widths of budgets are solved."""
+    rows, reasons = list[Planned](), list[str]()
+    for bench in request.benches() if request.name != "table-1" else ():
         if request.name in TABLES:
-            rows += bench.planned(ready(bench, rows_of(request.name, request.models, request.how.auto)).rows)
+            prepared = ready(bench, rows_of(request.name, request.models, request.how.auto))
+            asked = [(bench, prepared.rows)]
+            reasons += [measured.reason for measured in prepared.refused.values()]
         else:
-            rows += bench.planned(figure_rows(request.name, bench, request.models))
-    return rows
+            asked = figure_rows(request.name, bench, request.models)
+        for one, wanted in asked:
+            rows += one.planned(wanted)
+            reasons += [f"{bench.source.name}: {why}" for why in map(one.reason, wanted) if why]
+    return rows, list(dict.fromkeys(reasons))
 
 
 def _remember(bench: Bench, request: Request) -> None:
     """Write ``run.json`` of a data set's folder; commands of before are kept."""
+    for folder in (request.folder, bench.folder):
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder}: there is a file of this name; name a folder with -o")
     bench.folder.mkdir(parents=True, exist_ok=True)
     path, source = bench.folder / ABOUT, bench.source
     commands = []

@@ -50,6 +50,11 @@ class Budget:
         late = self.minutes is not None and seconds >= 60 * self.minutes
         return late or (self.trials is not None and trials >= self.trials)
 
+    def expected(self, fit: float, points: int) -> float:
+        """Return the seconds that a search among so many points may take where one fit takes `fit`."""
+        fits = points + 1 if self.trials is None else min(points + 1, self.trials)
+        return fits * fit if self.minutes is None else min(fits * fit, 60 * self.minutes)
+
     def left(self, seconds: float) -> float | None:
         """Return the seconds that are left after so many, None without a limit."""
         return None if self.minutes is None else max(60 * self.minutes - seconds, 0.0)

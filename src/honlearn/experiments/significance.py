@@ -14,11 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from honlearn.results.metrics import corrected_t_test
+from honlearn.results.metrics import LEAST_PAIRS, corrected_t_test
 
 LEVEL = 0.05
-# Fewer differences than this may be equal by accident, and then the t-test is sure of anything.
-LEAST_PAIRS = 5
 LOWER_IS_BETTER = ("log_loss",)
 
 Record = Mapping[str, Any]

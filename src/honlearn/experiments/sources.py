@@ -88,6 +88,7 @@ def _by_name(name: str, places: Sequence[Path], parameters: GrowParameters, colu
                 return _of_path(name, folder, parameters, column)
     known = ["wiki", "us_flights"]
     if name in known:
+        _refuse_column(name, column)
         return _of_dataset(name, load("wikispeedia" if name == "wiki" else name), parameters)
     if name in DATA:
         raise InputError(
@@ -120,8 +121,14 @@ def _of_path(name: str, place: Path, parameters: GrowParameters, column: str | N
     if graph is not None:
         return _of_files(name, graph, place / f"{name}_labels.csv", name, column)
     if place.is_file() or next(place.rglob("paths_finished.tsv"), None) is not None:
+        _refuse_column(name, column)
         return _of_dataset(name, wikispeedia(place), parameters)
-    return _of_dataset(name, load_folder(place), parameters, place.name)
+    return _of_dataset(name, load_folder(place, column), parameters, place.name)
+
+
+def _refuse_column(name: str, column: str | None) -> None:
+    if column is not None:
+        raise InputError(f"--label-column {column}: {name} has classes of its own; leave the option out")
 
 
 def _of_dataset(name: str, data: Dataset, parameters: GrowParameters, origin: str = "") -> Source:

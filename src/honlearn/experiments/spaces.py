@@ -17,7 +17,7 @@ from typing import Any
 
 from honlearn.errors import FormatError, MissingFileError, did_you_mean, listed
 from honlearn.experiments.registry import Entry
-from honlearn.experiments.shapes import keyword_for, with_shape
+from honlearn.experiments.shapes import keyword_for, shape_of, with_shape
 
 _DEPTH, _UNITS = (1, 2, 3), (128, 256, 512, 1024, 2048)
 _SAMPLES, _BATCH = (32, 64, 128, 256, 512, 1024), (16, 32, 64)
@@ -50,12 +50,16 @@ _DROPOUT, _RATE, _SLOW_RATE = 0.4, 0.01, 0.0005
 
 @dataclass(frozen=True)
 class Space:
-    """Dimensions with their choices, the keywords that every point has, and what was left out."""
+    """Dimensions with their choices, the keywords that every point has, and what was left out.
+
+    `depth` is how many layers a model has where a point does not say it.
+    """
 
     name: str
     dimensions: Mapping[str, tuple[Any, ...]]
     fixed: Mapping[str, Any] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    depth: int = 2
 
     @property
     def size(self) -> int:
@@ -75,8 +79,9 @@ class Space:
         if "layers" in point or "width" in point:
             settings = with_shape(entry, settings, point.get("layers"), point.get("width"))
         if "samples" in point:
-            depth = point.get("layers", 2)
-            settings["fan_outs"] = (point["samples"], point.get("samples_2", 1), 1)[:depth]
+            depth = point.get("layers", self.depth)
+            near = (point["samples"], point.get("samples_2", 1))
+            settings["fan_outs"] = (*near[:depth], *(1,) * (depth - 2))
         for size, choice in point.items():
             if size not in ("layers", "width", "samples", "samples_2"):
                 settings[str(keyword_for(entry, size))] = choice
@@ -84,17 +89,29 @@ class Space:
 
 
 def paper_space(entry: Entry, given: Mapping[str, Any] = {}) -> Space:
-    """Return the grid of Table 4 for a model, without what is `given` already."""
+    """Return the grid of Table 4 for a model, without what is `given` already or cannot stand beside it."""
     grid = _DGE if entry.name.startswith("dge-") else PAPER.get(entry.name, {})
     kept, left_out = {}, []
     for size, choices in grid.items():
         word = keyword_for(entry, size.removesuffix("_2"))
         if word is None:
             left_out.append(size)
-        elif word not in given:
-            kept[size] = choices
+        elif word not in given and (fitting := _beside(size, choices, given)):
+            kept[size] = fitting
     fixed = _constants(entry) if grid else {}
-    return Space("paper", kept, {k: v for k, v in fixed.items() if k not in given}, tuple(left_out))
+    free = {word: value for word, value in fixed.items() if word not in given}
+    return Space("paper", kept, free, tuple(left_out), shape_of(entry.parameters(given))[0])
+
+
+def _beside(size: str, choices: tuple[Any, ...], given: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the choices that can stand beside what is given: a fan-out for each layer, whole heads."""
+    if size == "layers" and given.get("fan_outs") is not None:
+        return (len(given["fan_outs"]),)
+    if size == "heads" and given.get("width"):
+        return tuple(heads for heads in choices if given["width"] % heads == 0)
+    if size == "width" and given.get("n_heads"):
+        return tuple(width for width in choices if width % given["n_heads"] == 0)
+    return choices
 
 
 def _constants(entry: Entry) -> dict[str, Any]:

@@ -20,6 +20,9 @@ Numbers = NDArray[np.floating[Any]]
 # lacks has probability 0, so each of its nodes costs -log(1e-7) = 16.1 rather than infinity.
 FLOOR = 1e-7
 
+# Fewer differences than this may be equal by accident, and then a t-test would be sure of anything.
+LEAST_PAIRS = 5
+
 
 def scores(truth: NDArray[np.int64], proba: Numbers, members: Numbers | None = None) -> dict[str, Any]:
     """Return the scores of one test part; those of single members are None where there are no members.
@@ -102,7 +105,7 @@ def corrected_t_test(differences: Sequence[float], test_share: float) -> float |
 
     `differences` are the paired differences of a score, one for each fold and seed; `test_share` is
     n_test / n_train. Training parts overlap, so the variance of the mean is (1/k + n_test/n_train) s², not
-    s²/k. None for fewer than two differences.
+    s²/k. None for fewer than two differences, and for fewer than :data:`LEAST_PAIRS` that are all the same.
 
     >>> round(corrected_t_test([0.02, 0.01, 0.03, 0.02, 0.02], 0.25), 4)
     0.0135
@@ -114,7 +117,9 @@ def corrected_t_test(differences: Sequence[float], test_share: float) -> float |
         return None
     mean, variance = float(values.mean()), float(values.var(ddof=1))
     if variance <= 1e-30:
-        return 1.0 if abs(mean) <= 1e-15 else 0.0
+        if abs(mean) <= 1e-15:
+            return 1.0
+        return 0.0 if len(values) >= LEAST_PAIRS else None
     from scipy.stats import t
 
     statistic = mean / math.sqrt((1 / len(values) + test_share) * variance)
