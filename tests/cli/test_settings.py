@@ -61,6 +61,7 @@ def test_the_estimator_takes_what_is_parsed() -> None:
         ("=3", "is not key=value"),
         ("n_lerners=3", r"dge-bag has no 'n_lerners'; there are n_learners, .*did you mean 'n_learners'\?"),
         ("network=x", "dge-bag has no 'network'"),
+        ("hops=2", r"dge-bag has no 'hops'; .*; NAME:hops=\.\.\. sets it for one model alone"),
         ("variant=pool", "the name 'dge-bag' decides variant; choose another --model"),
         ("random_state=3", "random_state is not set here; use --seed"),
         ("checkpoint=x", "checkpoint is not set here"),

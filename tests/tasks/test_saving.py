@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +91,22 @@ def test_saving_again_replaces_and_other_folders_are_left_alone(saved: Path, tmp
         fitted().save(tmp_path / "mine")
     with pytest.raises(InputError, match="there is a file of this name"):
         fitted().save(tmp_path / "mine" / "thesis.txt")
+
+
+def test_whoever_may_read_the_network_may_read_the_weights(saved: Path) -> None:
+    modes = {name: (saved / name).stat().st_mode for name in ("weights.safetensors", "network.hon")}
+    assert modes["weights.safetensors"] == modes["network.hon"]
+
+
+def test_loading_an_ensemble_imports_no_baseline(saved: Path) -> None:
+    code = (
+        "import sys, honlearn; honlearn.load_model(sys.argv[1]); "
+        "print([m for m in sys.modules if m.startswith(('torch_geometric', 'honlearn.baselines.g'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(saved)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
 
 
 def test_no_pickle_is_in_the_folder(saved: Path) -> None:

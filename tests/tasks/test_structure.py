@@ -152,9 +152,10 @@ def judged(best: int, **given: Any) -> tuple[list[Candidate], Judge]:
 
 def test_the_better_part_races_on_and_first_order_to_the_end() -> None:
     found, judge = judged(best=3)
-    race = Race(found)
-    winner = race.run(judge, 16, False)
+    race, left = Race(found), list[HigherOrderNetwork]()
+    winner = race.run(judge, 16, False, left.append)
     assert winner is found[3]
+    assert {id(network) for network in left} == {id(one.network) for one in found if one.learners < 9}
     count, third = len(found), math.ceil(len(found) / 3)
     assert sorted(one.learners for one in found)[:: count - 1] == [3, 9]
     assert sum(one.learners >= 6 for one in found) == third + 1

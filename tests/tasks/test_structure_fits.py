@@ -306,6 +306,8 @@ def test_links_from_named_pairs_with_some_excluded() -> None:
     model = DGELinkPredictor(counted(), **{**FAST, "max_epochs": 2})
     assert model.fit(named, labels).search_results_["chosen"].sum() == 1
     assert model.n_linked_ == 5
+    from_iterator = clone(model).fit(iter(named), labels)
+    assert from_iterator.predict_proba(named).tobytes() == model.predict_proba(named).tobytes()
     whole = clone(model).fit(exclude=[("s0", "h0")])
     assert whole.search_results_["chosen"].sum() == 1
 

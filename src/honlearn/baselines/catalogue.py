@@ -70,6 +70,7 @@ BASELINES = [
 ]
 
 
-def estimators() -> dict[str, type]:
-    """Return the classes of all baselines by their names."""
-    return {entry.home.partition(":")[2]: entry.estimator() for entry in BASELINES}
+def estimator_named(name: str) -> type | None:
+    """Return the baseline class of this name, imported now and no other; None where there is none."""
+    found = next((entry for entry in BASELINES if entry.home.partition(":")[2] == name), None)
+    return None if found is None else found.estimator()

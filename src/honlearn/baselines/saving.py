@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from honlearn.baselines.catalogue import estimators
+from honlearn.baselines.catalogue import estimator_named
 from honlearn.errors import FormatError
 from honlearn.hon.formats import load_network
 from honlearn.tasks.storage import NETWORK, plain, read_config, read_tensors, unplain, write_model
@@ -49,7 +49,7 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
     from honlearn.tasks import saving
 
     config = read_config(folder)
-    made = estimators().get(config["kind"])
+    made = estimator_named(config["kind"])
     if made is None or hasattr(made, "member_proba"):
         return saving.load_model(folder, made)
     tensors = read_tensors(folder, config)

@@ -143,7 +143,8 @@ def _refusal(key: str, entry: Entry, keywords: Iterable[str]) -> str:
     if key in entry.decided:
         return f"the name {entry.name!r} decides {key}; choose another --model"
     free = [name for name in keywords if name not in entry.decided and name not in _INSTEAD]
-    return f"{entry.name} has no {key!r}; there are {listed(free, 40)}{did_you_mean(key, free)}"
+    hint = did_you_mean(key, free) or f"; NAME:{key}=... sets it for one model alone"
+    return f"{entry.name} has no {key!r}; there are {listed(free, 40)}{hint}"
 
 
 def _value(key: str, text: str, hint: Any, entry: Entry) -> Any:

@@ -138,7 +138,11 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
             started[id(network)] = candidate
             return candidate._held(learners, *examples)
 
-        winner = race.run(validate, check_integer(owner, "n_learners", self.n_learners, 1), self.verbose)
+        def forget(network: HigherOrderNetwork) -> None:
+            started.pop(id(network), None)
+
+        most = check_integer(owner, "n_learners", self.n_learners, 1)
+        winner = race.run(validate, most, self.verbose, forget)
         self.search_results_ = race.results(winner)
         return winner.network
 

@@ -7,7 +7,7 @@ scores pairs, says what each learner thinks, and recommends new neighbours.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -166,6 +166,8 @@ class DGELinkPredictor(EnsembleEstimator):
         """
         with check_links.named_as_links():
             self.seed_ = root_seed(self.random_state)
+            # Pairs are read more than once, which an iterator does not survive.
+            X, exclude = (list(pairs) if isinstance(pairs, Iterator) else pairs for pairs in (X, exclude))
             self._settle_network(X, y, exclude)
             shape, options, examples, unlinked = self._prepared(X, y, exclude)
             make, run = self._trainers(shape, examples, unlinked)

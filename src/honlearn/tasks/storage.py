@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,8 @@ def write_model(
     with atomic_path(path / WEIGHTS) as draft:
         save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, draft)
     network.save(path / NETWORK)
+    # safetensors writes for its owner alone; whoever may read the network may read its weights.
+    shutil.copymode(path / NETWORK, path / WEIGHTS)
     files = {name: _digest(path / name) for name in (WEIGHTS, NETWORK)}
     whole = {
         "format": FORMAT,

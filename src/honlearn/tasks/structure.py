@@ -96,8 +96,14 @@ class Race:
         """The first-order network, where it takes part."""
         return next((one for one in self.candidates if one.is_first_order), None)
 
-    def run(self, validate: Validate, n_learners: int, show: bool | None) -> Candidate:
-        """Let the candidates race and return the winner."""
+    def run(
+        self,
+        validate: Validate,
+        n_learners: int,
+        show: bool | None,
+        forget: Callable[[HigherOrderNetwork], Any] = lambda network: None,
+    ) -> Candidate:
+        """Let the candidates race and return the winner; `forget` is told of each network that has left."""
         self._resume()
         parts = sorted({max(2, math.ceil(n_learners * part)) for part in _PARTS})
         running = self.candidates
@@ -110,6 +116,8 @@ class Race:
                 # After a kill some have gone further than this part; who was kept is known, not asked again.
                 if place == len(self.kept):
                     self.kept.append([self.candidates.index(one) for one in self._better(running)])
+                for index in {self.candidates.index(one) for one in running} - {*self.kept[place]}:
+                    forget(self.candidates[index].network)
                 running = [self.candidates[i] for i in self.kept[place]]
         self._save()
         return self._winner(running)
