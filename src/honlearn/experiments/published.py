@@ -100,9 +100,9 @@ def find(
 
 
 def model_label(name: str) -> str:
-    """Return a model's name as the paper writes it.
+    """Return a model's name as the paper writes it, or would.
 
-    >>> model_label("dge-bag*"), model_label("dbgnn")
-    ('DGE-bag*', 'dbgnn')
+    >>> model_label("dge-batch"), model_label("dge-attn*"), model_label("dbgnn")
+    ('DGE-batch*', 'DGE-attn*', 'dbgnn')
     """
-    return MODELS.get(name, name)
+    return MODELS.get(name, name.replace("dge-", "DGE-"))
