@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 import honlearn as hl
 from honlearn.experiments.comparison import Measurements, comparison_table
 from honlearn.experiments.measure import Measured, Row
 from honlearn.experiments.paper_tables import budget_table
-from honlearn.experiments.plots import Panel, Plot, Series, drawn
+from honlearn.experiments.plots import Panel, Plot, Series, _draw_panel, drawn
 from honlearn.experiments.sources import Source
 from honlearn.experiments.tables import Table, as_printed, in_latex, p_text, signed
 
@@ -93,6 +94,14 @@ def test_numbers_of_a_logarithmic_axis(values: list[float], shown: str, hidden: 
     assert f">{shown}</text>" in svg
     assert f">{hidden}</text>" not in svg
     assert "mathdefault" not in svg
+
+
+def test_no_two_of_many_lines_look_alike() -> None:
+    figure = Figure()
+    axis = figure.subplots()
+    _draw_panel(axis, Panel("t", "x", "y", [Series(str(i), [1, 2], [i, i]) for i in range(16)]))
+    looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in axis.get_lines()}
+    assert len(looks) == 16
 
 
 def test_three_languages(tmp_path: Path) -> None:

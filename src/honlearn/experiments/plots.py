@@ -149,10 +149,13 @@ def _draw_series(axis: Any, series: Series, place: int) -> None:
         return
     if series.low is not None and series.high is not None:
         axis.fill_between(series.x, series.low, series.high, color=colour, alpha=0.2, linewidth=0)
-    style: dict[str, Any] = {"color": colour, "label": label, "linestyle": "--" if series.dashed else "-"}
+    # Where colours begin anew, lines are dotted and markers move on, so that no two series look alike.
+    again = place // len(COLOURS)
+    marker, line = MARKERS[(place + again) % len(MARKERS)], ":" if again else "-"
+    style: dict[str, Any] = {"color": colour, "label": label, "linestyle": "--" if series.dashed else line}
     if series.error is None:
         many = len(series.x) > 40 or series.dashed
-        axis.plot(series.x, series.y, marker=None if many else MARKERS[place % 8], markersize=4, **style)
+        axis.plot(series.x, series.y, marker=None if many else marker, markersize=4, **style)
         return
     bars = [error or 0.0 for error in series.error]
-    axis.errorbar(series.x, series.y, bars, marker=MARKERS[place % 8], markersize=4, capsize=2, **style)
+    axis.errorbar(series.x, series.y, bars, marker=marker, markersize=4, capsize=2, **style)
