@@ -69,7 +69,7 @@ def test_the_nodes_are_the_same_whatever_the_input(counts: GramCounts) -> None:
         found = NodeData.of(smaller, NODES, LABELS, which, fewer)
         assert found.missing == ("s0", "s1")
     assert list(NodeData.of(smaller, NODES, LABELS, "all", fewer).inputs) == ["gk", "g1", "auto"]
-    assert list(NodeData.of(smaller.first_order(), NODES, LABELS, "all", fewer).inputs) == ["gk", "auto"]
+    assert list(NodeData.of(smaller.first_order(), NODES, LABELS, "all", fewer).inputs) == ["g1", "auto"]
     alone = NodeData.of(counts, NODES, LABELS)
     assert dict(alone.inputs) == {"auto": counts}
     with pytest.raises(InputError, match="input 'auto': a network is chosen from counts of paths, and none"):

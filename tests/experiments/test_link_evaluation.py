@@ -93,6 +93,14 @@ def test_inputs_share_their_splits_and_none_sees_a_test_pair() -> None:
         assert not any(frozenset(end.split("|")[0] for end in edge) in hidden for edge in ends)
 
 
+@pytest.mark.parametrize("which", ["gk", "g1", "both"])
+def test_a_network_without_memory_is_called_first_order(which: str) -> None:
+    data = LinkData(network().first_order(), LinkProtocol(repetitions=1), which)
+    (job,) = plan_links(data, [contender()], seed=0)
+    assert job.input == "g1"
+    assert data.visible("g1", job.seed).to_pandas().equals(data.split(job.seed).network.to_pandas())
+
+
 def test_rebuilding_from_paths_leaves_no_context_of_a_test_pair() -> None:
     def rebuild(pairs: list[tuple[str, str]]) -> HigherOrderNetwork:
         return hl.grow(cut_paths(paths(), pairs), order=2, tau=0.3, min_support=2)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from honlearn.experiments.folds import Folds
     from honlearn.hon.build import GramCounts
 
-
+# For readers of rows whose network has no contexts.
+NO_MEMORY = "note: the network is of first order: there is no gk, and its rows say g1"
 COLUMNS = {
     "micro F1": ("micro_f1", 3),
     "macro F1": ("macro_f1", 3),
@@ -207,8 +208,8 @@ def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:
     from honlearn.experiments.folds import rare_classes
 
     notes = [missing_line(data.missing)] if data.missing else []
-    if wanted in ("both", "all") and "g1" not in data.inputs:
-        notes.append("note: the network is of first order, so gk and g1 are the same; only gk is run")
+    if wanted not in ("g1", "auto") and "gk" not in data.inputs:
+        notes.append(NO_MEMORY)
     rare = rare_classes(data.labels, split.count)
     if rare:
         named = listed((f"{name!r} ({count})" for name, count in rare.items()), 5)

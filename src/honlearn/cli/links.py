@@ -142,7 +142,7 @@ def evaluate_on_links(
     how: Execution,
 ) -> None:
     """Hold out links again and again, test models on them, and print a table."""
-    from honlearn.cli.evaluate import print_rows, show_plan, tell_of_others
+    from honlearn.cli.evaluate import NO_MEMORY, print_rows, show_plan, tell_of_others
     from honlearn.cli.watch import LINKS_SHOWN, reporter
     from honlearn.experiments import links as engine
     from honlearn.experiments.evaluate import Contender
@@ -159,12 +159,14 @@ def evaluate_on_links(
     data = engine.LinkData(hon, engine.LinkProtocol(*protocol, rebuild=anew), which)
     jobs = engine.plan_links(data, contenders, seed)
     counts = data.split(jobs[0].seed).counts
-    note = (
+    notes = [] if which == "g1" or "gk" in data.inputs else [NO_MEMORY]
+    notes.append(
         f"note: {counts['tested']:,} of {counts['positives']:,} linked pairs and as many others are tested; "
         f"{counts['hidden_edges']:,} edges are hidden; {counts['excluded']:,} pairs were passed over as an "
         f"entity's last link, {counts['isolated']:,} entities are left without edges (repetition 0)"
     )
-    typer.echo(note, err=True)
+    for note in notes:
+        typer.echo(note, err=True)
     if how.dry_run:
         show_plan(jobs, output, dict.fromkeys(data.inputs, hon.n_edges), how.jobs)
         return
@@ -182,7 +184,7 @@ def evaluate_on_links(
         "network": str(network),
         "task": "links",
         "protocol": data.protocol.name,
-        "notes": [note],
+        "notes": notes,
     }
     about |= {"command": words.command_line(), "machine": machine()}
     write_summary(output, rows, about)

@@ -87,8 +87,8 @@ class NodeData:
         """Take the labelled nodes that the network and the counts have, whichever inputs are compared.
 
         `which` is ``"gk"``, the network as it is, ``"g1"``, its first-order network, ``"auto"``, the counts,
-        from which a model grows the network that it finds best, ``"both"`` (gk and g1) or ``"all"``. Of a
-        first-order network gk and g1 are the same and only gk is taken. Counts alone are ``"auto"``.
+        from which a model grows the network that it finds best, ``"both"`` (gk and g1) or ``"all"``. A
+        first-order network is ``"g1"``, whichever of the two is asked for. Counts alone are ``"auto"``.
         """
         check_choice("evaluate", "input", which, INPUTS)
         inputs = {AUTO: network} if isinstance(network, GramCounts) else _inputs(network, which, counts)
@@ -115,12 +115,18 @@ class NodeData:
         }
 
 
+def named_inputs(network: HigherOrderNetwork, names: Sequence[str]) -> tuple[str, ...]:
+    """Return what the inputs are called: a network without memory is its own first-order one, ``"g1"``."""
+    if network.n_conditional:
+        return tuple(names)
+    return tuple(dict.fromkeys("g1" if name == "gk" else name for name in names))
+
+
 def _inputs(
     network: HigherOrderNetwork, which: str, counts: GramCounts | None
 ) -> dict[str, HigherOrderNetwork | GramCounts]:
     names = {"both": GROWN, "all": (*GROWN, AUTO)}.get(which, (which,))
-    if len(names) > 1 and not network.n_conditional:
-        names = tuple(name for name in names if name != "g1")
+    names = named_inputs(network, names)
     if AUTO in names and counts is None:
         raise InputError(
             f"input {which!r}: a network is chosen from counts of paths, and none were given; name the paths "

@@ -19,7 +19,7 @@ import numpy as np
 
 from honlearn.errors import InputError, ParameterError, check_choice, check_integer, listed
 from honlearn.experiments.artefacts import keep_data, keep_link_answers
-from honlearn.experiments.evaluate import GROWN, Contender
+from honlearn.experiments.evaluate import GROWN, Contender, named_inputs
 from honlearn.experiments.link_metrics import HITS, link_scores
 from honlearn.experiments.runner import Watch, run_all, threads_for
 from honlearn.experiments.versions import versions
@@ -86,15 +86,15 @@ class LinkJob:
 class LinkData:
     """A network and the views of it that are compared: ``"gk"`` as it is, ``"g1"`` its first-order network.
 
-    Splits are made once for each repetition and seed, on the network as it is.
+    A network without memory is ``"g1"`` alone. Splits are made once for each repetition and seed, on the
+    network as it is.
     """
 
     def __init__(self, network: HigherOrderNetwork, protocol: LinkProtocol, which: str = "gk") -> None:
         check_choice("evaluate", "input", which, (*GROWN, "both"))
         check_integer("evaluate", "repetitions", protocol.repetitions, 1)
         self.network, self.protocol = network, protocol
-        both = ("gk", "g1") if network.n_conditional else ("gk",)
-        self.inputs = both if which == "both" else (which,)
+        self.inputs = named_inputs(network, GROWN if which == "both" else (which,))
         self.split = lru_cache(maxsize=protocol.repetitions)(self._split)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -156,8 +156,8 @@ class Bench:
 
     def _link_data(self) -> LinkData:
         if self._links is None:
-            which = "both" if self.source.has_memory else "g1"
-            self._links = LinkData(self.source.network, LinkProtocol(repetitions=self.how.repetitions), which)
+            protocol = LinkProtocol(repetitions=self.how.repetitions)
+            self._links = LinkData(self.source.network, protocol, "both")
         return self._links
 
     # --- measuring -------------------------------------------------------------------------------------
