@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from command_line import QUICK, Files, Run
 
+from honlearn.cli.evaluate import COLUMNS, print_rows
 from honlearn.results.records import FILE
 
 
@@ -139,3 +140,18 @@ def test_a_killed_run_goes_on_to_the_same_records(honlearn: Run, files: Files, t
     assert done.err.count(": micro F1") == 15 - before
     assert records(run) == records(tmp_path / "whole")
     assert len(records(run)) == 15
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_no_number_is_cut_off_in_a_narrow_terminal(
+    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    scores = {f"{key}_{kind}": 0.125 for key, _ in COLUMNS.values() for kind in ("mean", "std")}
+    row = {"model": "a-model-with-a-name", "input": "auto", "records": 5, **scores}
+    print_rows([{**row, "p_value": None}, {**row, "p_value": 1e-9}], COLUMNS)
+    printed = capsys.readouterr().out
+    assert "…" not in printed
+    assert printed.count("a-model-with-a-name") == 2
+    assert printed.count("±0.125") == 2 * sum(digits == 3 for _, digits in COLUMNS.values())
+    assert "< 0.001" in printed

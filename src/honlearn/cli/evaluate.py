@@ -161,7 +161,7 @@ def evaluate(
 
         typer.echo(json.dumps({"run": str(output), **about, "rows": rows}, indent=2, ensure_ascii=False))
     else:
-        print_rows(rows, output, COLUMNS)
+        print_rows(rows, COLUMNS)
         if len(rows) > 1:
             typer.echo(f"p: is the micro F1 that of {_named(rows[0])}? corrected resampled t-test")
         typer.echo(
@@ -275,11 +275,13 @@ def tell_of_others(output: Path, jobs: Sequence[Any]) -> None:
         )
 
 
-def print_rows(rows: list[dict[str, Any]], output: Path, columns: Mapping[str, tuple[str, int]]) -> None:
+def print_rows(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, int]]) -> None:
     """Print one line for each row: mean ± deviation of the columns, header → (key, digits)."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
+
+    from honlearn.experiments.tables import p_text
 
     console = Console(highlight=False)
     # Mean over deviation where the terminal is narrow: numbers must never be cut off.
@@ -292,8 +294,11 @@ def print_rows(rows: list[dict[str, Any]], output: Path, columns: Mapping[str, t
         means = [
             _cell(row[f"{key}_mean"], row[f"{key}_std"], digits, gap) for key, digits in columns.values()
         ]
-        p = [] if len(rows) == 1 else ["" if row["p_value"] is None else f"{row['p_value']:.3f}"]
+        p = [] if len(rows) == 1 else [p_text(row["p_value"])]
         table.add_row(row["model"], row["input"], *means, *p)
+    # A terminal that is too narrow even so breaks lines; what does not fit is not left out.
+    needed = console.measure(table, options=console.options.update(width=1000)).maximum
+    console.width = max(needed, console.width)
     console.print(table)
     fits = rows[0]["records"]
     typer.echo(f"mean ± standard deviation over {fits} fits a row; single: the mean learner")

@@ -193,7 +193,7 @@ def evaluate_on_links(
 
         typer.echo(json.dumps({"run": str(output), **about, "rows": rows}, indent=2, ensure_ascii=False))
         return
-    print_rows(rows, output, COLUMNS)
+    print_rows(rows, COLUMNS)
     if len(rows) > 1:
         first = f"{rows[0]['model']} {rows[0]['input']}"
         typer.echo(f"p: is the AUPRC that of {first}? corrected resampled t-test")
