@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from honlearn.experiments.comparison import COLUMN, INPUT
-from honlearn.experiments.conclusions import overall, printed, reference_of, sentences
+from honlearn.experiments.conclusions import PUBLISHED, overall, printed, reference_of, sentences
 from honlearn.experiments.measure import SCORE, Measured
 from honlearn.experiments.paper_figures import FIGURES
 from honlearn.experiments.paper_tables import TABLES
@@ -177,20 +177,28 @@ def _figures(files: Sequence[Path], page: Path) -> str:
 
 
 def _not_measured(everything: Sequence[Results]) -> str:
-    """Return the published values of data that cannot be had, and no others."""
-    measured = {results.data for results in everything}
-    missing = [key for key in DATA if key not in measured]
-    if not missing:
-        return ""
-    rows = []
-    for model, input in dict.fromkeys((cell.model, cell.input) for cell in published("table-2")):
-        cells = {c.data: c for c in published("table-2") if (c.model, c.input) == (model, input)}
-        shown = [as_printed(cells[k].value, cells[k].deviation) if k in cells else "–" for k in missing]
-        rows.append([model_label(model), INPUT[input], *shown])
-    names = [DATA[key] for key in missing]
-    title = "Published micro F1 on data that are not to be had"
-    table = Table("published", title, ["model", "input", *names], rows)
-    return f"## Not measured\n\n{table.markdown()}\n"
+    """Return the published values of inputs that nothing was measured on: data that are not to be had."""
+    measured = {(results.data, results.task, row.input) for results in everything for row in results.rows}
+    tables = [table for task in PUBLISHED if (table := _published_alone(task, measured)).rows]
+    return (
+        "\n".join(["## Not measured", "", *(f"{table.markdown()}\n" for table in tables)]) if tables else ""
+    )
+
+
+def _published_alone(task: str, measured: set[tuple[str, str, str]]) -> Table:
+    """Return what the paper prints for a task on inputs (data, task, input) that were not measured."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for cell in (cell for name in PUBLISHED[task] for cell in published(name)):
+        if (cell.data, task, cell.input) not in measured:
+            row = found.setdefault((cell.model, cell.input), {})
+            row.setdefault(cell.data, as_printed(cell.value, cell.deviation))
+    shown = [key for key in DATA if any(key in row for row in found.values())]
+    rows = [
+        [model_label(model), INPUT[input], *(row.get(key, "–") for key in shown)]
+        for (model, input), row in found.items()
+    ]
+    title = f"Published {COLUMN[task]} where nothing was measured"
+    return Table(f"published-{task}", title, ["model", "input", *(DATA[key] for key in shown)], rows)
 
 
 def _how(runs: Sequence[RunFolder]) -> str:
