@@ -14,6 +14,7 @@ from command_line import QUICK, Files, Run
 
 from honlearn.cli.evaluate import COLUMNS, print_rows
 from honlearn.results.records import FILE
+from honlearn.tasks.powers import POWERS
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
@@ -155,3 +156,14 @@ def test_no_number_is_cut_off_in_a_narrow_terminal(
     assert printed.count("a-model-with-a-name") == 2
     assert printed.count("±0.125") == 2 * sum(digits == 3 for _, digits in COLUMNS.values())
     assert "< 0.001" in printed
+
+
+def test_records_and_training_tell_the_power_that_was_chosen(
+    honlearn: Run, files: Files, tmp_path: Path
+) -> None:
+    chosen = ["--model", "dge-bag", *QUICK, "--set", "edge_power=auto"]
+    outcome = honlearn("evaluate", *files, "-o", tmp_path / "run", "--folds", 2, *chosen)
+    assert outcome.code == 0, outcome.err
+    assert all(record["sizes"]["edge_power"] in POWERS for record in records(tmp_path / "run"))
+    trained = honlearn("train", *files, "-o", tmp_path / "model", *chosen, "--json")
+    assert json.loads(trained.out)["edge_power"] in POWERS

@@ -16,7 +16,8 @@ from honlearn import DGEClassifier
 from honlearn.errors import FormatError, ParameterError
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.tasks.structure import PARAMETERS, TAUS, Candidate, Held, Race, candidates, counts_of
+from honlearn.tasks.held import Held
+from honlearn.tasks.structure import PARAMETERS, TAUS, Candidate, Race, candidates, counts_of
 
 OPEN = dict.fromkeys(PARAMETERS, "auto")
 EXAMPLES = 40
@@ -192,10 +193,7 @@ def test_a_gain_within_the_standard_error_is_none(gain: float, wins: bool) -> No
 def test_the_loss_is_that_of_the_pooled_learners() -> None:
     one = made()[0]
 
-    def validate(network: HigherOrderNetwork, learners: Sequence[int]) -> Held:
-        return np.array([[0, 1]] * len(learners)), np.array([[0.2, 0.5], [0.6, 0.5]])
-
-    Race([one])._validate(one, range(2), validate)
+    one.hear(2, lambda learners: (np.array([[0, 1]] * len(learners)), np.array([[0.2, 0.5], [0.6, 0.5]])))
     assert one.losses[:2] == pytest.approx([-np.log(0.4), -np.log(0.5)])
     assert np.isnan(one.losses[2:]).all()
     assert one.loss == pytest.approx(-np.log([0.4, 0.5]).mean())

@@ -18,6 +18,7 @@ from honlearn.errors import FormatError, InputError, ParameterError, UnknownNode
 from honlearn.hon.build import GramCounts
 from honlearn.models.training import Trainer
 from honlearn.paths.paths import Paths
+from honlearn.tasks.held import Tally
 from honlearn.tasks.structure import PARAMETERS, Race
 
 FAST = {"n_learners": 3, "widths": (12, 12), "max_epochs": 25, "n_threads": 1, "random_state": 0}
@@ -239,7 +240,7 @@ def test_killed_in_the_race_and_in_the_training(tmp_path: Path, monkeypatch: pyt
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fit", "fit.structure"]
 
     with monkeypatch.context() as patch:
-        patch.delattr(Race, "_validate")  # the race is over: nobody is validated again
+        patch.delattr(Tally, "hear")  # the race is over: nobody is validated again
         resumed = DGEClassifier(counted(), **given).fit(nodes, y)
     assert resumed.predict_proba(nodes).tobytes() == chosen().predict_proba(nodes).tobytes()
     assert list(tmp_path.iterdir()) == []

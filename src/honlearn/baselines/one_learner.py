@@ -74,7 +74,7 @@ class OneLearner(EnsembleEstimator):
     network: HigherOrderNetwork
     widths: int | Sequence[int] = (128, 128)
     fan_outs: Sequence[int] | None = None
-    edge_power: float = 0.5
+    edge_power: Any = 0.5
     normalize: bool = True
     features: Any = None
     identity: bool = True

@@ -186,6 +186,8 @@ def training_facts(estimator: Any, seconds: float) -> dict[str, Any]:
     facts["validation_score"] = _validation_score(estimator)
     if getattr(estimator, "kernel_proba_", None) is not None:
         facts["kernel"] = estimator.kernel_share_
+    if hasattr(estimator, "power_results_"):
+        facts["edge_power"] = estimator.edge_power_
     tried = choosing.tried(estimator)
     return facts | ({"networks": tried} if tried else {})
 

@@ -36,6 +36,7 @@ IDEAS = {
     "all-one-draw": "the same, one draw of relatives at inference (`n_draws=1`), as published",
     "all-redrawn": "the same, relatives drawn anew in every batch (`variant=batch`)",
     "all-weights": "the same, weights of edges in full (`edge_power=1`), as published",
+    "all-power": "the same, the power of edges' weights chosen inside each training part (`edge_power=auto`)",
     "all-once": "the same, no second training on all nodes (`refit=0`)",
     "chosen": "the same, order, tau and min_support chosen inside each training part (`--input auto`)",
 }

@@ -214,7 +214,7 @@ def run_job(
     fitted, fitted_cpu = time.perf_counter(), time.process_time()
     predictions = Predictions.of(estimator, nodes[job.test].tolist(), np.unique(labels).tolist())
     done, done_cpu = time.perf_counter(), time.process_time()
-    truth = labels[job.test]
+    truth, parameters = labels[job.test], job.configuration["parameters"]
     if artefacts_in is not None:
         keep_node_answers(artefacts_in, job.digest, estimator, predictions, truth)
     record = {
@@ -228,6 +228,7 @@ def run_job(
             "unseen_classes": len(predictions.classes) - len(estimator.classes_),
             "parameters": plain(getattr(estimator, "n_parameters_", None)),
             **({"chosen": _chosen(estimator)} if isinstance(job.network, GramCounts) else {}),
+            **({"edge_power": estimator.edge_power_} if parameters.get("edge_power") == AUTO else {}),
             **({"kernel_share": share} if (share := getattr(estimator, "kernel_share_", 0.0)) else {}),
         },
         "times": {

@@ -24,8 +24,8 @@ from honlearn.errors import check_integer
 from honlearn.models.ensemble import Architecture, Ensemble, count_parameters
 from honlearn.models.training import Trainer, TrainingOptions
 from honlearn.models.weights import Features
+from honlearn.tasks import held, structure
 from honlearn.tasks import parameters as check
-from honlearn.tasks import structure
 from honlearn.tasks.html import Shown
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
     path_vectors_: NDArray[np.float32] | None
     kernel_proba_: NDArray[np.float32] | None = None
     kernel_share_: float = 0.0
+    edge_power_: float
     architecture_: Any
     classes_: NDArray[Any]
     # What parameters and arguments come to on `network_`, all of it checked; a subclass's.
@@ -85,16 +86,18 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
             """Return the class probabilities of each member, [L, B, C]; a subclass's."""
 
     def _given(self) -> dict[str, Any]:
-        """Return the parameters, those that the class has settled among them."""
-        return {**self._settled, **self.get_params(deep=False)}
+        """Return the parameters, with what the class has settled and a fit has chosen."""
+        chosen = {"edge_power": self.edge_power_} if hasattr(self, "edge_power_") else {}
+        return {**self._settled, **self.get_params(deep=False), **chosen}
 
     # --- the network ---------------------------------------------------------------------------------
 
     def _settle_network(self, *examples: Any) -> None:
         """Set the network that is trained on: the one given, or the one that suits these examples best."""
-        given, grows = self._given(), "tau" in self.get_params(deep=False)
         # Of an earlier fit; this one may have nothing to choose.
-        self.__dict__.pop("search_results_", None)
+        for name in ("search_results_", "power_results_", "edge_power_"):
+            self.__dict__.pop(name, None)
+        given, grows = self._given(), "tau" in self.get_params(deep=False)
         if grows and structure.is_source(self.network):
             self.network_ = self._grown(given, examples)
         else:
@@ -123,12 +126,12 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
 
         started: dict[int, EnsembleEstimator] = {}
 
-        def validate(network: HigherOrderNetwork, learners: Sequence[int]) -> structure.Held:
+        def validate(network: HigherOrderNetwork, learners: Sequence[int]) -> held.Held:
             if id(network) in started:
                 return started[id(network)]._held(learners, *examples)
             settings = dict.fromkeys(structure.PARAMETERS) | {
                 "network": network,
-                "validation_fraction": structure.HELD,
+                "validation_fraction": held.SHARE,
                 "checkpoint": None,
                 "verbose": False,
                 "random_state": self.seed_,
@@ -150,7 +153,7 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         """Return how many examples a fit on these arguments has; a subclass knows."""
         raise NotImplementedError
 
-    def _held(self, learners: Sequence[int], *examples: Any) -> structure.Held:
+    def _held(self, learners: Sequence[int], *examples: Any) -> held.Held:
         """Train these learners; return what each holds back, and its chance for the truth; a subclass's."""
         raise NotImplementedError
 
@@ -243,7 +246,7 @@ def disagreement(members: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.asarray(1.0 - agreeing, np.float64)
 
 
-def judged(trainer: Trainer) -> structure.Held:
+def judged(trainer: Trainer) -> held.Held:
     """Train; return what each learner has held back, [L, h], and the chance that it gives to the truth."""
     trainer.fit()
     return trainer.held_chance()

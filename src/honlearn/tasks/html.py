@@ -43,6 +43,7 @@ def estimator_html(estimator: Any) -> str:
         facts["epochs"] = "" if best is None or not len(best) else f"{min(best)} to {max(best)}"
         kernel = getattr(estimator, "kernel_proba_", None)
         facts["kernel"] = "" if kernel is None else f"{estimator.kernel_share_:.0%} of the answer"
+        facts["edge power"] = f"{estimator.edge_power_:g}" if hasattr(estimator, "power_results_") else ""
         facts["seed"] = getattr(estimator, "seed_", "")
         tables = _history(getattr(estimator, "history_", None))
     return card(f"{type(estimator).__name__} ({'fitted' if fitted else 'not fitted'})", facts, *tables)

@@ -36,8 +36,8 @@ from honlearn.tasks.fitting import (
     judged,
     of_members,
 )
+from honlearn.tasks.held import Held
 from honlearn.tasks.link_split import hide_pairs
-from honlearn.tasks.structure import Held
 
 if TYPE_CHECKING:
     import pandas

@@ -28,7 +28,8 @@ from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import parameters as check
 from honlearn.tasks.fitting import EnsembleEstimator, MakeTrainer, Schedule, judged, of_members
-from honlearn.tasks.structure import Held
+from honlearn.tasks.held import SHARE, Held
+from honlearn.tasks.powers import USUAL, choose_power
 
 
 class DGEClassifier(EnsembleEstimator):
@@ -44,7 +45,9 @@ class DGEClassifier(EnsembleEstimator):
     Learners: `aggregator` is ``"mean"``, ``"max"`` or ``"gin"``; `widths` has one number for each layer;
     `fan_outs` None reads whole neighbourhoods, a sequence samples that many in- and out-neighbours at each
     depth. A neighbour counts by its edge's weight to `edge_power`: the paper's 1 lets a few heavy edges drown
-    the rest, 0 forgets the weights, and 0.5 did better than 1 on every data set that we validated on.
+    the rest, 0 forgets the weights, and 0.5 did better than 1 on every data set that we validated on;
+    ``"auto"`` chooses among 0, 0.25, 0.5 and 1 on what a few learners hold back (``edge_power_`` tells, and
+    ``power_results_`` what was tried).
     `normalize` scales representations to length 1 before the classes, as the published program does.
     `features` are optional numbers for each entity ([V, F], dense or sparse, rows as in
     ``network.vocabulary``, or a DataFrame indexed by name), beside `identity` features or alone.
@@ -95,7 +98,7 @@ class DGEClassifier(EnsembleEstimator):
         aggregator: str = "mean",
         widths: int | Sequence[int] = (128, 128),
         fan_outs: Sequence[int] | None = None,
-        edge_power: float = 0.5,
+        edge_power: float | str = 0.5,
         normalize: bool = True,
         features: Any = None,
         identity: bool = True,
@@ -169,6 +172,7 @@ class DGEClassifier(EnsembleEstimator):
         classes, shape, options, examples = self._prepared(X, y, sample_weight)
         share = check.kernel_share(self._given()["kernel_share"])
         vectors = self._settle_vectors(shape, examples)
+        self._settle_power(X, y, sample_weight)
         make, run = self._trainers(shape, examples)
         with run.threads():
             state, trainers = self._train_twice(make, options)
@@ -190,6 +194,7 @@ class DGEClassifier(EnsembleEstimator):
         # Said before a structure is searched for, not after.
         check.draws(given["n_draws"])
         check.kernel_share(given["kernel_share"])
+        check.edge_power(given["edge_power"])
         return classes, shape, options, Examples(nodes, codes, weights)
 
     def _settle_vectors(self, shape: Architecture, examples: Examples, reads: bool = True) -> Vectors | None:
@@ -201,6 +206,28 @@ class DGEClassifier(EnsembleEstimator):
         learned, read = choose_vectors(self.network_, examples, shape.n_classes, self.seed_)
         self.path_vectors_ = learned.first(count) if count else None
         return read
+
+    def _settle_power(self, *examples: Any) -> None:
+        """Set the power that weights of edges are taken to: the one given, or the best for these examples."""
+        given = self._given()
+        chosen = check.edge_power(given["edge_power"])
+
+        def judge(power: float, learners: range) -> Held:
+            settings = {
+                "edge_power": power,
+                "validation_fraction": SHARE,
+                "checkpoint": None,
+                "verbose": False,
+            }
+            one = type(self)(**self.get_params(deep=False) | settings)
+            one.seed_, one.network_, one.path_vectors_ = self.seed_, self.network_, self.path_vectors_
+            return one._held(learners, *examples)
+
+        if chosen is None:
+            chosen, self.power_results_ = choose_power(
+                judge, len(examples[0]), given["n_learners"], self.verbose
+            )
+        self.edge_power_ = chosen
 
     def _settle_reading(self, share: float | None, vectors: Vectors | None, trainer: Trainer) -> None:
         """Set what the kernel says of every entity, and its share, chosen on what learners held back."""
@@ -248,6 +275,8 @@ class DGEClassifier(EnsembleEstimator):
         _, shape, options, known = self._prepared(*examples)
         if first:
             self._settle_vectors(shape, known, reads=False)
+            power = check.edge_power(self._given()["edge_power"])
+            self.edge_power_ = USUAL if power is None else power
         # Structure is judged by learners on their own, however the ensemble will pool them.
         make, run = self._trainers(dataclasses.replace(shape, variant="bag", shared=False), known, learners)
         with run.threads():

@@ -60,6 +60,14 @@ def kernel_share(value: Any) -> float | None:
     return check_real(_OWNER, "kernel_share", value, 0, 1)
 
 
+def edge_power(value: Any) -> float | None:
+    """Return the power that weights of edges are taken to, None where it is to be chosen."""
+    if isinstance(value, str):
+        check_choice(_OWNER, "edge_power", value, ("auto",))
+        return None
+    return check_real(_OWNER, "edge_power", value, 0, 10)
+
+
 def architecture(parameters: Mapping[str, Any], n_classes: int, n_entities: int) -> Architecture:
     """Return the ensemble's shape, or raise a ParameterError that names the parameter."""
     check_choice(_OWNER, "variant", parameters["variant"], VARIANTS)

@@ -37,6 +37,9 @@ _LEFT_OUT = (
     "n_threads",
     "verbose",
 )
+# What was tried in a fit, and columns there that may lack every number.
+_TABLES = {"search_results", "power_results"}
+_NUMBERS = {"tau", "loss", "gain", "standard_error"}
 _FEATURES, _PATHS, _KERNEL = "features.", "path_vectors", "kernel_proba"
 
 
@@ -55,8 +58,11 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
         "history": _rows(model.history_),
         "kernel_share": model.kernel_share_,
     }
-    if hasattr(model, "search_results_"):
-        config["search_results"] = _rows(model.search_results_)
+    if hasattr(model, "edge_power_"):
+        config["edge_power"] = model.edge_power_
+    for name in _TABLES:
+        if hasattr(model, f"{name}_"):
+            config[name] = _rows(getattr(model, f"{name}_"))
     tensors = {f"ensemble.{name}": tensor for name, tensor in model.ensemble_.state_dict().items()}
     tensors |= _feature_tensors(model.features, model)
     if model.path_vectors_ is not None:
@@ -108,10 +114,13 @@ def load_model(folder: str | os.PathLike[str], made: type | None = None) -> Any:
         model.classes_ = np.array(values, dtype=dtype)
         model.best_epochs_ = np.array(config["best_epochs"])
         model.history_ = pd.DataFrame(config["history"])
-        if "search_results" in config:
+        if "edge_power" in config:
+            model.edge_power_ = config["edge_power"]
+        for name in _TABLES & config.keys():
+            table = pd.DataFrame(config[name])
             # A column of nothing but null does not tell that it held numbers.
-            numbers = dict.fromkeys(("tau", "loss", "gain", "standard_error"), float)
-            model.search_results_ = pd.DataFrame(config["search_results"]).astype(numbers)
+            numbers = dict.fromkeys(_NUMBERS & set(table.columns), float)
+            setattr(model, f"{name}_", table.astype(numbers))
         prefix = "ensemble."
         state = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
         model._restore(state)

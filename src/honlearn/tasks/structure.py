@@ -14,12 +14,12 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from honlearn.errors import ParameterError, check_integer, check_real
 from honlearn.hon.build import LONGEST, GramCounts, count_grams
@@ -27,6 +27,7 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
 from honlearn.paths.paths import Paths
 from honlearn.progress import progress
+from honlearn.tasks.held import Held, Tally
 
 if TYPE_CHECKING:
     import pandas
@@ -35,49 +36,25 @@ AUTO = "auto"
 PARAMETERS = ("order", "tau", "min_support")
 TAUS = (1.0, 3.0, 10.0)
 SUPPORTS = (1, 10)
-# The share of the examples that learners of the race are validated on.
-HELD = 0.25
 _PARTS = (3 / 16, 6 / 16, 9 / 16)
 
-# Trains learners [a, b) on a network: their validation parts [L, h], and the chance of the truth there.
-Held = tuple[NDArray[np.int64], NDArray[np.float64]]
+# Trains learners [a, b) on a network.
 Validate = Callable[[HigherOrderNetwork, Sequence[int]], Held]
 
 
-@dataclass(eq=False)
-class Candidate:
-    """A network that takes part; for each example the sum of chances given to the truth, and by how many.
-
-    `gain` is how much less it loses than first order, and `error` the standard error of that, by as many
-    learners of either as it had when it was last compared.
-    """
+@dataclass(eq=False, kw_only=True)
+class Candidate(Tally):
+    """A network that takes part; it is compared with first order, by as many learners of either."""
 
     order: int
     tau: float | None
     min_support: int
     network: HigherOrderNetwork
-    chance: NDArray[np.float64]
-    voices: NDArray[np.int64]
-    learners: int = 0
-    seconds: float = 0.0
-    gain: float = math.nan
-    error: float = math.nan
 
     @property
     def is_first_order(self) -> bool:
         """Whether no node remembers."""
         return self.network.n_conditional == 0
-
-    @property
-    def losses(self) -> NDArray[np.float64]:
-        """The loss of the pooled learners on each example, NaN where none of them held it back."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return -np.log(np.maximum(self.chance / self.voices, 1e-12))
-
-    @property
-    def loss(self) -> float:
-        """The mean loss, the smaller the better; infinite where no example was held back."""
-        return float(np.nanmean(self.losses)) if self.voices.any() else math.inf
 
 
 @dataclass(eq=False)
@@ -111,7 +88,8 @@ class Race:
             for place, learners in enumerate(parts):
                 for candidate in running:
                     if candidate.learners < learners:
-                        self._validate(candidate, range(candidate.learners, learners), validate)
+                        candidate.hear(learners, partial(validate, candidate.network))
+                        self._maybe_save()
                     advance(1, f"best loss {min(one.loss for one in running if one.learners):.3f}")
                 # After a kill some have gone further than this part; who was kept is known, not asked again.
                 if place == len(self.kept):
@@ -128,20 +106,12 @@ class Race:
             sizes.append(min(sizes[-1], max(3, math.ceil(sizes[-1] / 3)) + 1))
         return sum(sizes)
 
-    def _validate(self, candidate: Candidate, learners: range, validate: Validate) -> None:
-        started = time.process_time()
-        held, chance = validate(candidate.network, learners)
-        np.add.at(candidate.chance, held, chance)
-        np.add.at(candidate.voices, held, 1)
-        candidate.learners = learners.stop
-        candidate.seconds += time.process_time() - started
-        self._maybe_save()
-
     def _better(self, running: Sequence[Candidate]) -> list[Candidate]:
         """Return the third with the least losses, and the first-order network in any case."""
         first = self.first
         for one in running:
-            one.gain, one.error = (math.nan, math.nan) if first is None else _difference(first, one)
+            if first is not None:
+                one.compare(first)
         ordered = sorted(running, key=lambda candidate: candidate.loss)
         kept = ordered[: max(3, math.ceil(len(ordered) / 3))]
         return kept + [one for one in ordered if one.is_first_order and one not in kept]
@@ -203,15 +173,6 @@ class Race:
         return pd.DataFrame(rows)
 
 
-def _difference(one: Candidate, other: Candidate) -> tuple[float, float]:
-    """Return how much more `one` loses than `other` on examples that both know, and the standard error."""
-    by_example = one.losses - other.losses
-    by_example = by_example[np.isfinite(by_example)]
-    if len(by_example) < 2:
-        return 0.0, math.nan
-    return float(by_example.mean()), float(by_example.std(ddof=1) / math.sqrt(len(by_example)))
-
-
 def counts_of(owner: str, source: Any, order: Any) -> GramCounts:
     """Return the counts that networks are grown from: of paths, or those that were given."""
     if isinstance(source, GramCounts):
@@ -236,8 +197,14 @@ def candidates(owner: str, counts: GramCounts, wanted: dict[str, Any], n_example
         network = counts.grow(order, tau, support)
         key = (network.n_nodes, network.n_edges, network.grams.tobytes())
         if key not in made:
-            nothing = np.zeros(n_examples), np.zeros(n_examples, np.int64)
-            made[key] = Candidate(order, None if order == 1 else tau, support, network, *nothing)
+            made[key] = Candidate(
+                order=order,
+                tau=None if order == 1 else tau,
+                min_support=support,
+                network=network,
+                chance=np.zeros(n_examples),
+                voices=np.zeros(n_examples, np.int64),
+            )
     return list(made.values())
 
 

@@ -1,0 +1,67 @@
+"""What learners say of examples that they hold back: by this a choice inside a fit is judged.
+
+In: the validation part of each learner and the chance that it gives to the truth there. Out: the loss of the
+learners together on each example, and how much less one choice loses than another, with the standard error.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The share of the examples that learners which judge a choice are validated on.
+SHARE = 0.25
+
+# The validation parts of some learners [L, h], and the chance of the truth there.
+Held = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+
+@dataclass(eq=False, kw_only=True)
+class Tally:
+    """For each example the sum of chances given to the truth, and by how many learners.
+
+    `gain` is how much less this choice loses than the one it is compared with, and `error` the standard error
+    of that.
+    """
+
+    chance: NDArray[np.float64]
+    voices: NDArray[np.int64]
+    learners: int = 0
+    seconds: float = 0.0
+    gain: float = math.nan
+    error: float = math.nan
+
+    def hear(self, upto: int, judge: Callable[[range], Held]) -> None:
+        """Add what the learners up to this one say who were not heard yet."""
+        started = time.process_time()
+        held, chance = judge(range(self.learners, upto))
+        np.add.at(self.chance, held, chance)
+        np.add.at(self.voices, held, 1)
+        self.learners = upto
+        self.seconds += time.process_time() - started
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """The loss of the pooled learners on each example, NaN where none of them held it back."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return -np.log(np.maximum(self.chance / self.voices, 1e-12))
+
+    @property
+    def loss(self) -> float:
+        """The mean loss, the smaller the better; infinite where no example was held back."""
+        return float(np.nanmean(self.losses)) if self.voices.any() else math.inf
+
+    def compare(self, usual: Tally) -> None:
+        """Set how much less this loses than `usual` on examples that both know, and the standard error."""
+        by_example = usual.losses - self.losses
+        by_example = by_example[np.isfinite(by_example)]
+        if len(by_example) < 2:
+            self.gain, self.error = 0.0, math.nan
+        else:
+            self.gain = float(by_example.mean())
+            self.error = float(by_example.std(ddof=1) / math.sqrt(len(by_example)))

@@ -1,0 +1,58 @@
+"""How much the weights of edges count, chosen for the task: the power that they are taken to.
+
+In: a way to train a few learners with a power, a validation part each. Out: the power whose learners lose
+least on what they hold back, and a table of all that were tried. The usual power stays unless another is
+better by more than the standard error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from honlearn.progress import progress
+from honlearn.tasks.held import Held, Tally
+
+if TYPE_CHECKING:
+    import pandas
+
+USUAL = 0.5
+POWERS = (0.0, 0.25, USUAL, 1.0)
+# The share of the learners that judge each power.
+_PART = 3 / 16
+
+
+def choose_power(
+    judge: Callable[[float, range], Held], n_examples: int, n_learners: int, show: bool | None
+) -> tuple[float, pandas.DataFrame]:
+    """Return the power that suits the examples best, and what was tried, the best first."""
+    import pandas as pd
+
+    tried = {}
+    with progress("choosing the power of weights", total=len(POWERS), show=show) as advance:
+        for power in POWERS:
+            tally = Tally(chance=np.zeros(n_examples), voices=np.zeros(n_examples, np.int64))
+            tally.hear(max(2, math.ceil(n_learners * _PART)), partial(judge, power))
+            tried[power] = tally
+            advance(1, f"best loss {min(one.loss for one in tried.values()):.3f}")
+    for tally in tried.values():
+        tally.compare(tried[USUAL])
+    best = min(tried, key=lambda power: tried[power].loss)
+    chosen = best if tried[best].gain > tried[best].error else USUAL
+    rows = [
+        {
+            "edge_power": power,
+            "learners": one.learners,
+            "loss": one.loss if one.voices.any() else math.nan,
+            "gain": one.gain,
+            "standard_error": one.error,
+            "cpu_seconds": round(one.seconds, 3),
+            "chosen": power == chosen,
+        }
+        for power, one in sorted(tried.items(), key=lambda item: item[1].loss)
+    ]
+    return chosen, pd.DataFrame(rows)

@@ -1,0 +1,141 @@
+"""The power of edges' weights, chosen: who wins, that a fit is the one with that power, what is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from task_cases import FAST, communities
+
+import honlearn as hl
+from honlearn import DGEClassifier
+from honlearn.errors import ParameterError
+from honlearn.hon.edgelist import from_edges
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.tasks.held import Held
+from honlearn.tasks.powers import POWERS, USUAL, choose_power
+
+SHORT = {**FAST, "path_features": 0, "kernel_share": 0.0}
+TRAIN = np.arange(60) % 4 < 3
+
+
+def said(chances: Mapping[float, float], spread: float = 0.0, learners: int = 16) -> tuple[float, Any]:
+    """Choose where each learner holds back eight of forty examples and gives such chances to the truth.
+
+    With powers other than the usual one every second example is `spread` better, the next as much worse.
+    """
+
+    def judge(power: float, some: range) -> Held:
+        held = np.array([np.arange(8) + 8 * (i % 5) for i in some])
+        uneven = 0.0 if power == USUAL else spread
+        return held, chances[power] * np.exp(uneven * (-1.0) ** held)
+
+    return choose_power(judge, 40, learners, show=False)
+
+
+def loud() -> tuple[HigherOrderNetwork, list[str], list[str]]:
+    """Two groups: all that tells them apart is many thin edges, and one thick edge leads everybody astray."""
+    random = np.random.default_rng(0)
+    names = [f"{group}{i}" for group in "ab" for i in range(40)]
+    edges: list[tuple[str, str, int]] = []
+    for name in names:
+        near = random.choice([other for other in names if other[0] == name[0] and other != name], 8, False)
+        edges += [(name, str(other), 1) for other in near]
+        edges.append((name, f"hub{random.integers(3)}", 400))
+    sources, targets, weights = zip(*edges, strict=True)
+    return from_edges(sources, targets, weights), names, [name[0] for name in names]
+
+
+# --- the choice --------------------------------------------------------------------------------------
+
+
+def test_the_power_that_loses_least_wins() -> None:
+    chosen, table = said({0.0: 0.5, 0.25: 0.9, 0.5: 0.6, 1.0: 0.4})
+    assert chosen == 0.25
+    assert table["edge_power"].tolist() == [0.25, 0.5, 0.0, 1.0]
+    assert table["chosen"].tolist() == [True, False, False, False]
+    assert table["learners"].tolist() == [3] * 4
+    assert table["loss"].tolist() == pytest.approx([-np.log(x) for x in (0.9, 0.6, 0.5, 0.4)])
+    assert table["gain"].tolist() == pytest.approx([np.log(x / 0.6) for x in (0.9, 0.6, 0.5, 0.4)])
+
+
+def test_the_usual_power_stays_where_the_gain_is_within_noise() -> None:
+    close = {0.0: 0.5, 0.25: 0.51, 0.5: 0.5, 1.0: 0.5}
+    chosen, table = said(close, spread=0.5)
+    best = table.iloc[0]
+    assert best["gain"] <= best["standard_error"]
+    assert chosen == USUAL
+    assert table.loc[table["chosen"], "edge_power"].tolist() == [USUAL]
+    assert said(close)[0] == 0.25
+
+
+@pytest.mark.parametrize(("learners", "judges"), [(1, 2), (8, 2), (16, 3), (64, 12)])
+def test_a_few_learners_judge(learners: int, judges: int) -> None:
+    _, table = said(dict.fromkeys(POWERS, 0.5), learners=learners)
+    assert table["learners"].tolist() == [judges] * 4
+
+
+def test_without_examples_held_back_nothing_is_chosen() -> None:
+    nothing = np.zeros((2, 0), np.int64), np.zeros((2, 0))
+    chosen, table = choose_power(lambda power, some: nothing, 3, 4, show=False)
+    assert chosen == USUAL
+    assert table["loss"].isna().all()
+
+
+# --- the fit -----------------------------------------------------------------------------------------
+
+
+def test_weights_that_lead_astray_are_forgotten() -> None:
+    hon, nodes, labels = loud()
+    settings = {**SHORT, "echo": False, "max_epochs": 40}
+    chosen = DGEClassifier(hon, **settings, edge_power="auto").fit(nodes[::2], labels[::2])
+    assert chosen.edge_power_ == 0.0
+    # The less the weights count, the better.
+    assert chosen.power_results_["edge_power"].tolist() == [0.0, 0.25, 0.5, 1.0]
+    plain = DGEClassifier(hon, **settings, edge_power=0.0).fit(nodes[::2], labels[::2])
+    assert not hasattr(plain, "power_results_")
+    # It is the fit with that power, to the last bit.
+    assert np.array_equal(chosen.predict_proba(nodes), plain.predict_proba(nodes))
+
+
+def test_another_fit_chooses_anew() -> None:
+    hon, nodes, y = communities()
+    clf = DGEClassifier(hon, **SHORT, edge_power="auto").fit(nodes[TRAIN], y[TRAIN])
+    assert clf.edge_power_ in POWERS
+    assert clf.get_params()["edge_power"] == "auto"
+    clf.set_params(edge_power=1.0).fit(nodes[TRAIN], y[TRAIN])
+    assert clf.edge_power_ == 1.0
+    assert not hasattr(clf, "power_results_")
+    again = clone(clf).fit(nodes[TRAIN], y[TRAIN])
+    assert np.array_equal(clf.predict_proba(nodes), again.predict_proba(nodes))
+
+
+def test_with_a_network_that_is_chosen_too() -> None:
+    words = [["a", "b", "c"], ["d", "b", "e"], ["c", "a", "d"], ["e", "d", "a"]] * 30
+    counts = hl.count_grams(words, order=2)
+    clf = DGEClassifier(counts, **SHORT, edge_power="auto").fit(["a", "b", "c", "d", "e"], [0, 1, 0, 1, 1])
+    assert len(clf.search_results_) > 1
+    assert clf.edge_power_ in POWERS
+
+
+def test_what_was_chosen_is_saved(tmp_path: Path) -> None:
+    hon, nodes, y = communities()
+    clf = DGEClassifier(hon, **SHORT, edge_power="auto").fit(nodes[TRAIN], y[TRAIN])
+    clf.save(tmp_path / "model")
+    again = hl.load_model(tmp_path / "model")
+    assert (again.edge_power, again.edge_power_) == ("auto", clf.edge_power_)
+    assert again.power_results_.equals(clf.power_results_)
+    assert np.array_equal(again.predict_proba(nodes), clf.predict_proba(nodes))
+    assert f"edge power</span> {clf.edge_power_:g}" in clf._repr_html_()
+
+
+def test_other_words_are_refused() -> None:
+    hon, nodes, y = communities()
+    with pytest.raises(ParameterError, match=r"'edge_power' parameter of DGEClassifier .* Got 'outo'"):
+        DGEClassifier(hon, **SHORT, edge_power="outo").fit(nodes, y)
+    with pytest.raises(ParameterError, match=r"'edge_power' parameter of DGELinkPredictor .* Got 'auto'"):
+        hl.DGELinkPredictor(hon, n_learners=1, widths=(4, 4), edge_power="auto").fit()
