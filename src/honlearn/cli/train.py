@@ -252,6 +252,7 @@ def _print(facts: dict[str, Any]) -> None:
     shown = {key: value for key, value in facts.items() if key not in apart}
     table = Table(title=f"{facts['name']} → {facts['model']}", title_justify="left", box=box.SIMPLE)
     for key in shown:
-        table.add_column(key.replace("_", " "), justify="right")
+        words = key.split("_")
+        table.add_column(" ".join(words), justify="right", min_width=max(map(len, words)))
     table.add_row(*("–" if value is None else f"{value:,}" for value in shown.values()))
     Console(highlight=False).print(table)
