@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from command_line import QUICK, Files, Run
 
+import honlearn as hl
 from honlearn.cli.evaluate import COLUMNS, print_rows
 from honlearn.results.records import FILE
 from honlearn.tasks.powers import POWERS
@@ -167,3 +168,19 @@ def test_records_and_training_tell_the_power_that_was_chosen(
     assert all(record["sizes"]["edge_power"] in POWERS for record in records(tmp_path / "run"))
     trained = honlearn("train", *files, "-o", tmp_path / "model", *chosen, "--json")
     assert json.loads(trained.out)["edge_power"] in POWERS
+
+
+@pytest.mark.parametrize("which", ["gk", "g1", "both"])
+@pytest.mark.parametrize("task", ["nodes", "links"])
+def test_a_network_without_memory_is_never_called_gk(
+    task: str, which: str, honlearn: Run, files: Files, tmp_path: Path
+) -> None:
+    hl.load_network(files.net).first_order().save(tmp_path / "first.hon")
+    given = [tmp_path / "first.hon", *([files.labels] if task == "nodes" else [])]
+    model = ["--task", task, "--model", "majority" if task == "nodes" else "popularity", "--input", which]
+    outcome = honlearn("evaluate", *given, "-o", tmp_path / "run", *model)
+    assert outcome.code == 0, outcome.err
+    assert {record["configuration"]["input"] for record in records(tmp_path / "run")} == {"g1"}
+    said = "note: the network is of first order: there is no gk, and its rows say g1"
+    notes = json.loads((tmp_path / "run" / "summary.json").read_text())["notes"]
+    assert (said in outcome.err, said in notes) == (which != "g1", which != "g1")
