@@ -250,6 +250,7 @@ def test_the_page_of_results(runs: Path, tmp_path: Path, monkeypatch: pytest.Mon
     named = make_page([f"wiki={runs}/other"], tmp_path / "wiki.md")
     assert "### Wiki: node classification" in named[0].read_text("utf-8")
     assert "0.671 ± 0.01" in named[0].read_text("utf-8")
+    assert "- 3 learners, not 16: DGE-pool G2\n" in text
 
 
 def test_published_values_stand_alone_where_an_input_was_not_measured(runs: Path, tmp_path: Path) -> None:

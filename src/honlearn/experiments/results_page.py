@@ -24,6 +24,8 @@ from honlearn.experiments.significance import gap, paired
 from honlearn.experiments.tables import Table, as_printed, p_text, signed, spread
 from honlearn.hon.formats.atomic import atomic_text
 
+# Learners of an ensemble unless its command says otherwise.
+_USUAL = 16
 DESCRIPTIONS = {
     "wiki": "Wikispeedia: clicks of players between 4,179 articles, 10 subjects. The paper's own graphs.",
     "air": "The paper's Air, of which only G1 is published: 416 places, 10 federal regions.",
@@ -125,6 +127,12 @@ def _table_notes(results: Results) -> list[str]:
         )
     elif searched:
         notes.append("settings searched inside each training part")
+    sizes: dict[int, list[str]] = {}
+    for row in results.rows:
+        learners = row.records[0]["configuration"]["parameters"].get("n_learners", _USUAL)
+        if learners != _USUAL:
+            sizes.setdefault(learners, []).append(f"{model_label(row.model)} {INPUT[row.input]}")
+    notes += [f"{learners} learners, not {_USUAL}: {', '.join(names)}" for learners, names in sizes.items()]
     counts = {len(row.records) for row in results.rows}
     if len(counts) > 1:
         notes.append("rows have different numbers of fits; tests use the folds that both have")
