@@ -36,6 +36,7 @@ Schedule = list[list[int]] | None
 State = dict[str, torch.Tensor]
 MakeTrainer = Callable[[TrainingOptions, Schedule, str], Trainer]
 Method = TypeVar("Method", bound=Callable[..., Any])
+Model = TypeVar("Model", bound="EnsembleEstimator")
 
 # They say how a fit runs, or are known otherwise; they do not decide what comes out of it.
 _NOT_DECIDING = (
@@ -129,15 +130,7 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         def validate(network: HigherOrderNetwork, learners: Sequence[int]) -> held.Held:
             if id(network) in started:
                 return started[id(network)]._held(learners, *examples)
-            settings = dict.fromkeys(structure.PARAMETERS) | {
-                "network": network,
-                "validation_fraction": held.SHARE,
-                "checkpoint": None,
-                "verbose": False,
-                "random_state": self.seed_,
-            }
-            # Not a clone, which would copy features and paths for every candidate.
-            candidate: EnsembleEstimator = type(self)(**self.get_params(deep=False) | settings)
+            candidate = self._judge(network=network, **dict.fromkeys(structure.PARAMETERS))
             started[id(network)] = candidate
             return candidate._held(learners, *examples)
 
@@ -148,6 +141,13 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         winner = race.run(validate, most, self.verbose, forget)
         self.search_results_ = race.results(winner)
         return winner.network
+
+    def _judge(self: Model, **settings: Any) -> Model:
+        """Return one like this, with other settings, whose learners judge a choice by what they hold back."""
+        settings |= {"validation_fraction": held.SHARE, "random_state": self.seed_}
+        settings |= {"checkpoint": None, "verbose": False}
+        # Not a clone, which would copy features and paths for every candidate.
+        return type(self)(**self.get_params(deep=False) | settings)
 
     def _count_examples(self, counts: GramCounts, examples: tuple[Any, ...]) -> int:
         """Return how many examples a fit on these arguments has; a subclass knows."""

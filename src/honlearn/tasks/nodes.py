@@ -28,7 +28,7 @@ from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import parameters as check
 from honlearn.tasks.fitting import EnsembleEstimator, MakeTrainer, Schedule, judged, of_members
-from honlearn.tasks.held import SHARE, Held
+from honlearn.tasks.held import Held
 from honlearn.tasks.powers import USUAL, choose_power
 
 
@@ -213,13 +213,7 @@ class DGEClassifier(EnsembleEstimator):
         chosen = check.edge_power(given["edge_power"])
 
         def judge(power: float, learners: range) -> Held:
-            settings = {
-                "edge_power": power,
-                "validation_fraction": SHARE,
-                "checkpoint": None,
-                "verbose": False,
-            }
-            one = type(self)(**self.get_params(deep=False) | settings)
+            one = self._judge(edge_power=power)
             one.seed_, one.network_, one.path_vectors_ = self.seed_, self.network_, self.path_vectors_
             return one._held(learners, *examples)
 
