@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 import honlearn as hl
 from honlearn.hon import embedding
 from honlearn.hon.edgelist import from_edges
-from honlearn.hon.embedding import factors, information, path_embedding, steps_apart, unit
+from honlearn.hon.embedding import factors, information, path_embedding, steps_apart, steps_to_others, unit
 from honlearn.hon.network import HigherOrderNetwork
 
 Walks = list[list[str]]
@@ -66,6 +66,16 @@ def test_steps_are_those_of_the_paths_as_far_as_contexts_are_kept(drawn: list[st
         np.testing.assert_allclose(
             steps_apart(hon, reach).toarray(), counted(paths, list("ABC"), reach), rtol=1e-9
         )
+
+
+@pytest.mark.parametrize(("order", "tau", "support"), [(2, 1, 1), (2, 3, 2), (3, 1, 1), (3, 1, 3)])
+def test_one_step_is_the_same_on_every_network_of_the_paths(order: int, tau: float, support: int) -> None:
+    first = steps_to_others(hl.grow(walks(), order=1), 1)
+    later = hl.grow(walks(), order=order, tau=tau, min_support=support)
+    assert later.n_conditional
+    found = steps_to_others(later, 1)
+    for name in ("indptr", "indices", "data"):
+        assert getattr(found, name).tobytes() == getattr(first, name).tobytes()
 
 
 def test_the_steps_of_longer_contexts_are_not_counted_again() -> None:

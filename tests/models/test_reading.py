@@ -298,6 +298,58 @@ def test_steps_are_counted_once_for_each_reach(monkeypatch: pytest.MonkeyPatch) 
     assert len(counted) == 4  # those two, and one for each comparison above
 
 
+def numbered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that grows by one with each embedding that is made."""
+    made: list[int] = []
+    find = module.embedding
+
+    def noted(ahead: Any, dimensions: int, smoothing: float) -> Rows:
+        made.append(dimensions)
+        return find(ahead, dimensions, smoothing)
+
+    monkeypatch.setattr(module, "embedding", noted)
+    return made
+
+
+def test_what_one_step_says_is_known_on_the_next_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [list(path) for path in ("axd", "bxe", "cxd", "ayd", "bye", "cye") for _ in range(9)]
+    first, later = hl.grow(paths, order=1), hl.grow(paths, order=2, tau=1)
+    assert later.n_conditional
+    known = example(np.arange(first.n_entities) % 2)
+    alone = [choose_vectors(network, known, 2, 0) for network in (first, later)]
+    made, one_step = numbered(monkeypatch), {}
+    together = [choose_vectors(network, known, 2, 0, one_step) for network in (first, later)]
+    for pair, again in zip(alone, together, strict=True):
+        for one, two in zip(pair, again, strict=True):
+            assert one[:2] == two[:2]
+            assert one.numbers.tobytes() == two.numbers.tobytes()
+    # Nothing is left to do on the same network but two steps, short with either smoothing.
+    made.clear()
+    choose_vectors(first, known, 2, 0, one_step)
+    of_two = {(one.reach, one.smoothing) for one in together[0] if one.reach == 2}
+    assert len(made) == 2 + len(of_two)
+
+
+@pytest.mark.parametrize("other", ["labels", "nodes", "weights", "seed", "classes"])
+def test_what_one_step_says_of_other_examples_is_not_taken(other: str) -> None:
+    hon, labels = ring()
+    nodes, weights, one_step = np.arange(60), np.ones(60), {}
+    choose_vectors(hon, example(labels[:40], nodes[:40], weights[:40]), 3, 0, one_step)
+    if other == "labels":
+        labels = labels[::-1]
+    elif other == "nodes":
+        nodes = nodes[::-1]
+    elif other == "weights":
+        weights[7] = 2
+    seed, classes = int(other == "seed"), 4 if other == "classes" else 3
+    known = example(labels[:40], nodes[:40], weights[:40])
+    one = choose_vectors(hon, known, classes, seed, one_step)
+    assert len({mark for mark, *_ in one_step}) == 2
+    two = choose_vectors(hon, known, classes, seed)
+    assert [v[:2] for v in one] == [v[:2] for v in two]
+    assert [v.numbers.tobytes() for v in one] == [v.numbers.tobytes() for v in two]
+
+
 def ring(size: int = 60) -> tuple[HigherOrderNetwork, Codes]:
     """Return a ring where neighbours are near, and its three arcs."""
     ends = [(f"n{i:03d}", f"n{(i + step) % size:03d}") for i in range(size) for step in (1, 2, 3)]

@@ -18,6 +18,7 @@ from honlearn.errors import FormatError, InputError, ParameterError, UnknownNode
 from honlearn.hon.build import GramCounts
 from honlearn.models.training import Trainer
 from honlearn.paths.paths import Paths
+from honlearn.tasks import nodes as nodes_module
 from honlearn.tasks.held import Tally
 from honlearn.tasks.structure import PARAMETERS, Race
 
@@ -77,6 +78,26 @@ def test_the_fit_is_that_on_the_chosen_network() -> None:
     plain = DGEClassifier(chosen().network_, **FAST).fit(nodes, y)
     assert plain.predict_proba(nodes).tobytes() == chosen().predict_proba(nodes).tobytes()
     assert not hasattr(plain, "search_results_")
+
+
+def test_what_the_networks_had_in_common_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    choose = nodes_module.choose_vectors
+
+    def noted(*arguments: Any) -> Any:
+        given.append(arguments[-1])
+        return choose(*arguments)
+
+    monkeypatch.setattr(nodes_module, "choose_vectors", noted)
+    model = DGEClassifier(counted(), **FAST).fit(*planted()[1:])
+    # All candidates and the fit itself have the same memory of one step.
+    assert len(given) == len(model.search_results_) + 1
+    assert given[0]
+    assert all(one is given[0] for one in given)
+    assert model._one_step is None
+    # A fit that chooses nothing has none.
+    DGEClassifier(model.network_, **FAST).fit(*planted()[1:])
+    assert given[-1] is None
 
 
 def test_the_same_seed_gives_the_same_bytes_from_counts_and_from_paths() -> None:

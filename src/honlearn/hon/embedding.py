@@ -140,10 +140,14 @@ def path_embedding(
 
 
 def steps_to_others(network: HigherOrderNetwork, reach: int) -> Any:
-    """Return :func:`steps_apart` without those that lead back to where they began."""
+    """Return :func:`steps_apart` without those that lead back to where they began.
+
+    One step is counted alike on every network of the same paths, whatever it remembers: the same arrays.
+    """
     ahead = steps_apart(network, reach)
     ahead.setdiag(0)
     ahead.eliminate_zeros()
+    ahead.sort_indices()
     return ahead
 
 

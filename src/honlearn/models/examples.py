@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,10 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """Return all that the examples are, for a digest."""
+        return self.nodes, self.labels, self.weights
 
     def take(self, positions: NDArray[np.int64]) -> Examples:
         """Return the examples at these positions, in their order."""

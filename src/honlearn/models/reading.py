@@ -14,6 +14,7 @@ chosen in seconds, also of those that learners take.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -68,37 +69,67 @@ class Reading(NamedTuple):
     penalty: float
 
 
+# What the best vectors of one step lose on each example [n], and these, by all that they come from.
+OneStep = dict[tuple[str, float, tuple[int, ...]], tuple[Rows, Vectors]]
+
+
 def choose_vectors(
-    network: HigherOrderNetwork, examples: Examples, n_classes: int, seed: int
+    network: HigherOrderNetwork,
+    examples: Examples,
+    n_classes: int,
+    seed: int,
+    one_step: OneStep | None = None,
 ) -> tuple[Vectors, Vectors]:
     """Return vectors for learners and those for the kernel, which say most of labelled entities left out.
 
     Learners look at neighbours themselves, so theirs reach two steps, which hold the memory, unless one step
-    says more by more than a standard error.
+    says more by more than a standard error. In `one_step` stands what one step said on other networks: those
+    of the same paths have it in common, and it is not made again.
     """
     examples = _shuffled(examples, seed)
     examples = examples.take(np.arange(min(len(examples), _COMPARED)))
-    most = max(network.n_entities // 2, 1)
-
-    def best(reach: int, smoothing: float, lengths: Sequence[int]) -> tuple[Rows, Vectors]:
-        """Return the losses [n] and the vectors of the length with the least."""
-        lengths = sorted({min(length, most) for length in lengths})
-        every, tried = embedding(ahead[reach], lengths[-1], smoothing), []
-        for length in lengths:
-            kernel = _Kernel(every[:, :length], examples, n_classes, _FEW)
-            found = min(kernel.fits(_PENALTIES[::2]), key=lambda fit: fit.loss)
-            tried.append((found.losses, Vectors(reach, smoothing, every[:, :length])))
-        return min(tried, key=lambda one: float(one[0].mean()))
-
     # On several threads sums come out in another order, and with them the last bits.
     with threadpool_limits(1):
-        ahead = {reach: steps_to_others(network, reach) for reach in {reach for reach, _ in _STEPS}}
-        short = [best(*steps, _SHORT) for steps in _STEPS]
+        compared = _Comparison(network, examples, n_classes, {} if one_step is None else one_step)
+        short = [compared.best(*steps, _SHORT) for steps in _STEPS]
         least, sharp = min(short, key=lambda one: float(one[0].mean()))
         safe = next(vectors for losses, vectors in short if _is_within_noise(losses - least))
         learned, read = ((vectors.reach, vectors.smoothing) for vectors in (safe, sharp))
-        found = {steps: best(*steps, _LENGTHS)[1] for steps in dict.fromkeys([learned, read])}
+        found = {steps: compared.best(*steps, _LENGTHS)[1] for steps in dict.fromkeys([learned, read])}
         return found[learned], found[read]
+
+
+class _Comparison:
+    """Vectors of a network, compared by what a kernel on them says of examples that are left out."""
+
+    def __init__(
+        self, network: HigherOrderNetwork, examples: Examples, n_classes: int, one_step: OneStep
+    ) -> None:
+        self.examples, self.n_classes, self.one_step = examples, n_classes, one_step
+        self.ahead = {reach: steps_to_others(network, reach) for reach in {reach for reach, _ in _STEPS}}
+        self.most = max(network.n_entities // 2, 1)
+        near, digest = self.ahead[1], hashlib.sha256(str(n_classes).encode())
+        for array in (near.indptr, near.indices, near.data, *examples.arrays()):
+            digest.update(array.tobytes())
+        self.mark = digest.hexdigest()
+
+    def best(self, reach: int, smoothing: float, lengths: tuple[int, ...]) -> tuple[Rows, Vectors]:
+        """Return the losses [n] and the vectors of the length with the least."""
+        if reach > 1:
+            return self._best(reach, smoothing, lengths)
+        key = (self.mark, smoothing, lengths)
+        if key not in self.one_step:
+            self.one_step[key] = self._best(reach, smoothing, lengths)
+        return self.one_step[key]
+
+    def _best(self, reach: int, smoothing: float, lengths: tuple[int, ...]) -> tuple[Rows, Vectors]:
+        shorter = sorted({min(length, self.most) for length in lengths})
+        every, tried = embedding(self.ahead[reach], shorter[-1], smoothing), []
+        for length in shorter:
+            kernel = _Kernel(every[:, :length], self.examples, self.n_classes, _FEW)
+            found = min(kernel.fits(_PENALTIES[::2]), key=lambda fit: fit.loss)
+            tried.append((found.losses, Vectors(reach, smoothing, every[:, :length])))
+        return min(tried, key=lambda one: float(one[0].mean()))
 
 
 def read(vectors: Vectors, examples: Examples, n_classes: int, seed: int) -> Reading:
@@ -249,8 +280,11 @@ def calibrate(
     """
     count = scores.shape[1]
     mixed = count**2 if count <= _MIXED else 0
-    truth = np.eye(count)[labels]
-    weighted = weights[:, None] * truth
+    # Classes in rows, so that what is summed over classes is summed over long rows.
+    columns, own = np.ascontiguousarray(scores.T), np.arange(len(labels))
+    truth = np.zeros_like(columns)
+    truth[labels, own] = weights
+    onto, total = columns @ truth.T, truth.sum(1)
 
     def unpacked(numbers: Rows) -> Calibration:
         matrix = numbers[0] * np.eye(count)
@@ -259,12 +293,18 @@ def calibrate(
         return Calibration(matrix, numbers[1 + mixed :], numbers)
 
     def loss(numbers: Rows) -> tuple[float, Rows]:
-        chance = log_softmax(unpacked(numbers).logits(scores), 1)
-        slope = (np.exp(chance) - truth) * weights[:, None]
-        by_matrix = scores.T @ slope
+        now = unpacked(numbers)
+        chance = now.matrix.T @ columns
+        chance += now.bias[:, None]
+        chance -= chance.max(0)
+        of_truth = chance[labels, own]
+        np.exp(chance, out=chance)
+        every = chance.sum(0)
+        chance *= weights / every
+        by_matrix, by_bias = columns @ chance.T - onto, chance.sum(1) - total
         free = numbers[1:]
-        grown = np.concatenate([by_matrix.ravel() if mixed else [], slope.sum(0)]) + free
-        value = -(weighted * chance).sum() + free @ free / 2
+        grown = np.concatenate([by_matrix.ravel() if mixed else [], by_bias]) + free
+        value = weights @ (np.log(every) - of_truth) + free @ free / 2
         return float(value), np.concatenate([[np.trace(by_matrix)], grown])
 
     start = np.concatenate([[5.0], np.zeros(mixed + count)]) if near is None else near.packed

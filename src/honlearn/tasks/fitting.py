@@ -31,6 +31,7 @@ from honlearn.tasks.html import Shown
 if TYPE_CHECKING:
     from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
+    from honlearn.models.reading import OneStep
 
 Schedule = list[list[int]] | None
 State = dict[str, torch.Tensor]
@@ -78,6 +79,8 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
     # What parameters and arguments come to on `network_`, all of it checked; a subclass's.
     _prepared: Callable[..., Any]
     _ensemble: type[Ensemble] = Ensemble
+    # What networks of the same paths have in common, while one of them is chosen.
+    _one_step: OneStep | None = None
     _settled: ClassVar[Mapping[str, Any]] = {}
     _has_members: ClassVar[bool] = True
 
@@ -126,11 +129,13 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
             )
 
         started: dict[int, EnsembleEstimator] = {}
+        self._one_step = {}
 
         def validate(network: HigherOrderNetwork, learners: Sequence[int]) -> held.Held:
             if id(network) in started:
                 return started[id(network)]._held(learners, *examples)
             candidate = self._judge(network=network, **dict.fromkeys(structure.PARAMETERS))
+            candidate._one_step = self._one_step
             started[id(network)] = candidate
             return candidate._held(learners, *examples)
 

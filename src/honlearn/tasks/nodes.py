@@ -172,6 +172,7 @@ class DGEClassifier(EnsembleEstimator):
         classes, shape, options, examples = self._prepared(X, y, sample_weight)
         share = check.kernel_share(self._given()["kernel_share"])
         vectors = self._settle_vectors(shape, examples)
+        self._one_step = None
         self._settle_power(X, y, sample_weight)
         make, run = self._trainers(shape, examples)
         with run.threads():
@@ -203,7 +204,7 @@ class DGEClassifier(EnsembleEstimator):
         count = check.path_features(given["path_features"])
         if not count and not (reads and given["kernel_share"]):
             return None
-        learned, read = choose_vectors(self.network_, examples, shape.n_classes, self.seed_)
+        learned, read = choose_vectors(self.network_, examples, shape.n_classes, self.seed_, self._one_step)
         self.path_vectors_ = learned.first(count) if count else None
         return read
 
@@ -253,7 +254,7 @@ class DGEClassifier(EnsembleEstimator):
 
         def make(options: TrainingOptions, schedule: Schedule, phase: str) -> Trainer:
             ensemble = Ensemble(shape, self.seed_, learners, features)
-            mark = self._fingerprint(phase, (examples.nodes, examples.labels, examples.weights))
+            mark = self._fingerprint(phase, examples.arrays())
             return Trainer(ensemble, problem, options, run, schedule, mark)
 
         return make, run
