@@ -17,8 +17,10 @@ import honlearn as hl
 from honlearn import DGEClassifier
 from honlearn.errors import ParameterError
 from honlearn.hon.edgelist import from_edges
+from honlearn.models.calibration import Rows
 from honlearn.models.examples import Examples
-from honlearn.models.reading import Reading, Rows, best_share, choose_vectors, read
+from honlearn.models.path_vectors import choose_vectors
+from honlearn.models.reading import Reading, best_share, read
 from honlearn.models.training import Trainer
 
 VARIANTS = [
@@ -170,7 +172,7 @@ def test_the_answer_of_a_bag_is_the_mean_of_its_members_beside_the_reading() -> 
 def test_a_fit_chooses_vectors_for_its_labels_and_reads_them() -> None:
     model = fitted(kernel_share=1, random_state=0)
     learned, kernel = vectors()
-    assert np.array_equal(model.kernel_proba_, read(kernel, known(), 3, 0).proba)
+    assert np.array_equal(model.kernel_proba_, read(kernel.numbers, known(), 3, 0).proba)
     assert np.array_equal(model.path_vectors_, learned.first(64))
 
 
@@ -179,7 +181,7 @@ def test_the_reading_has_a_share_without_path_features_too() -> None:
     model = fitted(path_features=0, kernel_share=0.5)
     assert model.path_vectors_ is None
     assert model.ensemble_.layers[0].own.matrix is None
-    assert np.array_equal(model.kernel_proba_, read(vectors()[1], known(), 3, 0).proba)
+    assert np.array_equal(model.kernel_proba_, read(vectors()[1].numbers, known(), 3, 0).proba)
 
 
 def test_with_neither_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +224,7 @@ def test_the_share_is_chosen_on_what_the_search_held_back(
     ((schedule, (held, chance)),) = seen
     assert schedule is None
     assert held.shape == ((3, 9) if variant == "bag" else (1, 9))
-    assert model.kernel_share_ == best_share(read(vectors()[1], known(), 3, 0), known(), held, chance)
+    assert model.kernel_share_ == best_share(read(vectors()[1].numbers, known(), 3, 0), known(), held, chance)
     # Learners of two epochs have much to be told.
     assert model.kernel_share_ > 0.2
 

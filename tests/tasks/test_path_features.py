@@ -16,7 +16,7 @@ from honlearn import DGEClassifier, load_model
 from honlearn.errors import ParameterError
 from honlearn.hon.embedding import path_embedding
 from honlearn.models.examples import Examples
-from honlearn.models.reading import Vectors, choose_vectors
+from honlearn.models.path_vectors import Vectors, choose_vectors
 from honlearn.tasks.parameters import user_features
 
 VARIANTS = [

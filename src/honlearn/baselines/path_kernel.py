@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from honlearn.baselines.contract import NodeBaseline, State
 from honlearn.errors import check_real
 from honlearn.models.examples import Examples
-from honlearn.models.reading import choose_vectors, read
+from honlearn.models.path_vectors import choose_vectors
+from honlearn.models.reading import read
 
 
 @dataclass(eq=False, repr=False)
@@ -40,7 +41,7 @@ class PathKernelClassifier(NodeBaseline):
     def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
         examples = Examples(nodes, codes, np.ones(len(nodes), np.float32))
         _, vectors = choose_vectors(self.network, examples, n_classes, self.seed_)
-        reading = read(vectors, examples, n_classes, self.seed_)
+        reading = read(vectors.numbers, examples, n_classes, self.seed_)
         state = {
             "proba": torch.from_numpy(reading.proba),
             "reach": torch.tensor(vectors.reach),

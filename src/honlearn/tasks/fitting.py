@@ -31,7 +31,7 @@ from honlearn.tasks.html import Shown
 if TYPE_CHECKING:
     from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
-    from honlearn.models.reading import OneStep
+    from honlearn.models.path_vectors import OneStep
 
 Schedule = list[list[int]] | None
 State = dict[str, torch.Tensor]

@@ -20,7 +20,8 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.ensemble import Architecture, Ensemble
 from honlearn.models.examples import Examples
 from honlearn.models.inference import Inference
-from honlearn.models.reading import Vectors, best_share, choose_vectors, read
+from honlearn.models.path_vectors import Vectors, choose_vectors
+from honlearn.models.reading import best_share, read
 from honlearn.models.runtime import Runtime
 from honlearn.models.training import Problem, Trainer, TrainingOptions
 from honlearn.paths.paths import Paths
@@ -230,7 +231,7 @@ class DGEClassifier(EnsembleEstimator):
         if vectors is None or share == 0:
             return
         examples = trainer.problem.examples
-        reading = read(vectors, examples, trainer.shape.n_classes, self.seed_)
+        reading = read(vectors.numbers, examples, trainer.shape.n_classes, self.seed_)
         self.kernel_proba_ = reading.proba
         if share is None:
             share = best_share(reading, examples, *trainer.held_chance())

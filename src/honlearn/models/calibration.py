@@ -1,0 +1,78 @@
+"""Scores as probabilities: a softmax of them, turned and shifted so that it loses least.
+
+In: scores [n, C] of examples that were left out, and their labels. Out: what turns scores into logits.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+Rows = NDArray[np.float64]
+
+# With more classes than this, calibration does not mix their scores.
+_MIXED = 64
+# Where classes are told apart without an error, no slope would be steep enough.
+_STEEPEST = 20.0
+
+
+class Calibration(NamedTuple):
+    """logits = scores (a I + M) + b, with M [C, C] and b [C] held near 0; `packed` is (a, M, b)."""
+
+    matrix: Rows
+    bias: Rows
+    packed: Rows
+
+    def logits(self, scores: Rows) -> Rows:
+        """Return the logits of scores [n, C]."""
+        return np.asarray(scores @ self.matrix + self.bias)
+
+
+def calibrate(
+    scores: Rows, labels: NDArray[np.int64], weights: Rows, near: Calibration | None = None
+) -> Calibration:
+    """Return the calibration of scores [n, C] with the least weighted log loss + (|M|² + |b|²) / 2.
+
+    The search begins at one that is `near`.
+
+    >>> from scipy.special import softmax
+    >>> scores = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]] * 50)
+    >>> found = calibrate(scores, np.array([0, 1, 0, 1] * 50), np.ones(200))
+    >>> softmax(found.logits(scores), 1)[:2].round(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    count = scores.shape[1]
+    mixed = count**2 if count <= _MIXED else 0
+    # Classes in rows, so that what is summed over classes is summed over long rows.
+    columns, own = np.ascontiguousarray(scores.T), np.arange(len(labels))
+    truth = np.zeros_like(columns)
+    truth[labels, own] = weights
+    onto, total = columns @ truth.T, truth.sum(1)
+
+    def unpacked(numbers: Rows) -> Calibration:
+        matrix = numbers[0] * np.eye(count)
+        if mixed:
+            matrix += numbers[1 : 1 + mixed].reshape(count, count)
+        return Calibration(matrix, numbers[1 + mixed :], numbers)
+
+    def loss(numbers: Rows) -> tuple[float, Rows]:
+        now = unpacked(numbers)
+        chance = now.matrix.T @ columns
+        chance += now.bias[:, None]
+        chance -= chance.max(0)
+        of_truth = chance[labels, own]
+        np.exp(chance, out=chance)
+        every = chance.sum(0)
+        chance *= weights / every
+        by_matrix, by_bias = columns @ chance.T - onto, chance.sum(1) - total
+        free = numbers[1:]
+        grown = np.concatenate([by_matrix.ravel() if mixed else [], by_bias]) + free
+        value = weights @ (np.log(every) - of_truth) + free @ free / 2
+        return float(value), np.concatenate([[np.trace(by_matrix)], grown])
+
+    start = np.concatenate([[5.0], np.zeros(mixed + count)]) if near is None else near.packed
+    limits = [(0.0, _STEEPEST), *[(None, None)] * (mixed + count)]
+    return unpacked(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits).x)
