@@ -6,6 +6,7 @@ come from records, words from paired tests, and how it was measured from what th
 
 from __future__ import annotations
 
+import inspect
 import json
 import shutil
 import statistics
@@ -23,9 +24,10 @@ from honlearn.experiments.run_folders import ResultRow, Results, RunFolder, gath
 from honlearn.experiments.significance import gap, paired
 from honlearn.experiments.tables import Table, as_printed, p_text, signed, spread
 from honlearn.hon.formats.atomic import atomic_text
+from honlearn.tasks.nodes import DGEClassifier
 
 # Learners of an ensemble unless its command says otherwise.
-_USUAL = 16
+_USUAL = inspect.signature(DGEClassifier).parameters["n_learners"].default
 DESCRIPTIONS = {
     "wiki": "Wikispeedia: clicks of players between 4,179 articles, 10 subjects. The paper's own graphs.",
     "air": "The paper's Air, of which only G1 is published: 416 places, 10 federal regions.",
