@@ -13,10 +13,11 @@ from task_cases import FAST, communities
 
 import honlearn as hl
 from honlearn import DGEClassifier
-from honlearn.errors import ParameterError
+from honlearn.errors import FormatError, ParameterError
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.tasks.held import Held
+from honlearn.models.training import Trainer
+from honlearn.tasks.held import Held, Ledger, Tally
 from honlearn.tasks.powers import POWERS, USUAL, choose_power
 
 SHORT = {**FAST, "path_features": 0, "kernel_share": 0.0}
@@ -86,6 +87,32 @@ def test_without_examples_held_back_nothing_is_chosen() -> None:
     assert table["loss"].isna().all()
 
 
+@pytest.mark.parametrize("heard", [1, 3])
+def test_a_killed_choice_goes_on(heard: int, tmp_path: Path) -> None:
+    asked: list[float] = []
+
+    def judge(power: float, some: range) -> Held:
+        if len(asked) == heard:
+            raise KeyboardInterrupt("on purpose")
+        asked.append(power)
+        return np.array([np.arange(8) + i for i in some]), np.full((len(some), 8), 0.5 + power / 4)
+
+    path = tmp_path / "fit.power"
+    with pytest.raises(KeyboardInterrupt, match="on purpose"):
+        choose_power(judge, 40, 16, False, Ledger(path, "mark", 0.0))
+    assert asked == list(POWERS[:heard])
+    asked.clear()
+    heard = 99
+    chosen, table = choose_power(judge, 40, 16, False, Ledger(path, "mark", 0.0))
+    assert asked == list(POWERS[-len(asked) :])
+    assert len(asked) < len(POWERS)
+    whole, expected = choose_power(judge, 40, 16, False)
+    assert chosen == whole == 1.0
+    assert table.drop(columns="cpu_seconds").equals(expected.drop(columns="cpu_seconds"))
+    with pytest.raises(FormatError, match="belongs to a fit with other data, parameters or seed"):
+        choose_power(judge, 40, 16, False, Ledger(path, "another"))
+
+
 # --- the fit -----------------------------------------------------------------------------------------
 
 
@@ -120,6 +147,31 @@ def test_with_a_network_that_is_chosen_too() -> None:
     clf = DGEClassifier(counts, **SHORT, edge_power="auto").fit(["a", "b", "c", "d", "e"], [0, 1, 0, 1, 1])
     assert len(clf.search_results_) > 1
     assert clf.edge_power_ in POWERS
+
+
+def test_killed_after_the_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hon, nodes, y = communities()
+    given = {**SHORT, "edge_power": "auto", "checkpoint_seconds": 0.0}
+    straight = DGEClassifier(hon, **given).fit(nodes[TRAIN], y[TRAIN])
+    given["checkpoint"] = tmp_path / "fit"
+    save = Trainer._maybe_save
+
+    def die(trainer: Trainer) -> None:
+        save(trainer)
+        if trainer.options.checkpoint is not None and trainer.at.step == 3:
+            raise KeyboardInterrupt("on purpose")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "_maybe_save", die)
+        with pytest.raises(KeyboardInterrupt, match="on purpose"):
+            DGEClassifier(hon, **given).fit(nodes[TRAIN], y[TRAIN])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fit", "fit.power"]
+    with monkeypatch.context() as patch:
+        patch.delattr(Tally, "hear")  # nobody is asked again
+        resumed = DGEClassifier(hon, **given).fit(nodes[TRAIN], y[TRAIN])
+    assert resumed.edge_power_ == straight.edge_power_
+    assert resumed.predict_proba(nodes).tobytes() == straight.predict_proba(nodes).tobytes()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_was_chosen_is_saved(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from honlearn import DGEClassifier
 from honlearn.errors import FormatError, ParameterError
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.tasks.held import Held
+from honlearn.tasks.held import Held, Ledger
 from honlearn.tasks.structure import PARAMETERS, TAUS, Candidate, Race, candidates, counts_of
 
 OPEN = dict.fromkeys(PARAMETERS, "auto")
@@ -241,15 +241,17 @@ def test_a_killed_race_goes_on_to_the_same_end(validations: int, tmp_path: Path)
     checkpoint = tmp_path / "race"
     killed, dying = judged(best=3, spread=spread, stop=validations)
     with pytest.raises(KeyboardInterrupt, match="on purpose"):
-        Race(killed, checkpoint, "mark", seconds_between=0.0).run(dying, 16, False)
+        Race(killed, Ledger(checkpoint, "mark", 0.0)).run(dying, 16, False)
     again, rest = judged(best=3, spread=spread)
-    race = Race(again, checkpoint, "mark", seconds_between=0.0)
+    race = Race(again, Ledger(checkpoint, "mark", 0.0))
     table = race.results(race.run(rest, 16, False)).drop(columns="cpu_seconds")
     assert table.equals(expected)
     assert dying.asked + rest.asked == judge.asked
     # A race that is over is not run again, and that of other data is not gone on with.
     over, idle = judged(best=3, spread=spread)
-    assert Race(over, checkpoint, "mark").run(idle, 16, False).order == race.run(rest, 16, False).order
+    assert (
+        Race(over, Ledger(checkpoint, "mark")).run(idle, 16, False).order == race.run(rest, 16, False).order
+    )
     assert idle.asked == []
     with pytest.raises(FormatError, match="belongs to a fit with other data, parameters or seed"):
-        Race(over, checkpoint, "another").run(idle, 16, False)
+        Race(over, Ledger(checkpoint, "another")).run(idle, 16, False)

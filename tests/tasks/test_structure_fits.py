@@ -19,7 +19,7 @@ from honlearn.hon.build import GramCounts
 from honlearn.models.training import Trainer
 from honlearn.paths.paths import Paths
 from honlearn.tasks import nodes as nodes_module
-from honlearn.tasks.held import Tally
+from honlearn.tasks.held import Ledger, Tally
 from honlearn.tasks.structure import PARAMETERS, Race
 
 FAST = {"n_learners": 3, "widths": (12, 12), "max_epochs": 25, "n_threads": 1, "random_state": 0}
@@ -222,12 +222,12 @@ def test_a_race_with_other_features_is_not_gone_on_with(
     features = [csr_array(rows), csr_array(2 * rows)] if sparse else [rows, 2 * rows]
     given = {**FAST, "checkpoint": tmp_path / "fit", "checkpoint_seconds": 0.0}
 
-    def die(race: Race) -> None:
-        race._save()
+    def die(ledger: Ledger, *heard: Any, **record: Any) -> None:
+        ledger.save(*heard, **record)
         raise Killed("in the race")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Race, "_maybe_save", die)
+        patch.setattr(Ledger, "maybe_save", die)
         with pytest.raises(Killed, match="in the race"):
             DGEClassifier(counted(), features=features[0], **given).fit(nodes, y)
     with pytest.raises(FormatError, match="belongs to a fit with other data, parameters or seed"):
@@ -238,10 +238,10 @@ def test_killed_in_the_race_and_in_the_training(tmp_path: Path, monkeypatch: pyt
     _, nodes, y = planted()
     given = {**FAST, "checkpoint": tmp_path / "fit", "checkpoint_seconds": 0.0}
 
-    save_race, save_training = Race._maybe_save, Trainer._maybe_save
+    save_race, save_training = Ledger.maybe_save, Trainer._maybe_save
 
-    def die_in_the_race(race: Race) -> None:
-        save_race(race)
+    def die_in_the_race(ledger: Ledger, *heard: Any, **record: Any) -> None:
+        save_race(ledger, *heard, **record)
         raise Killed("in the race")
 
     def die_in_the_training(trainer: Trainer) -> None:
@@ -250,7 +250,7 @@ def test_killed_in_the_race_and_in_the_training(tmp_path: Path, monkeypatch: pyt
             raise Killed("in the training")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Race, "_maybe_save", die_in_the_race)
+        patch.setattr(Ledger, "maybe_save", die_in_the_race)
         with pytest.raises(Killed, match="in the race"):
             DGEClassifier(counted(), **given).fit(nodes, y)
     assert [path.name for path in tmp_path.iterdir()] == ["fit.structure"]
@@ -273,14 +273,14 @@ def test_a_model_that_was_fitted_before_finds_the_same_checkpoint(
     _, nodes, y = planted()
     model = DGEClassifier(counted(), **FAST, checkpoint=tmp_path / "fit", checkpoint_seconds=0.0)
     model.fit(nodes, y)
-    save = Race._save
+    save = Ledger.save
 
-    def save_and_die(race: Race) -> None:
-        save(race)
+    def save_and_die(ledger: Ledger, *heard: Any, **record: Any) -> None:
+        save(ledger, *heard, **record)
         raise Killed("on purpose")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Race, "_save", save_and_die)
+        patch.setattr(Ledger, "save", save_and_die)
         with pytest.raises(Killed, match="on purpose"):
             model.fit(nodes, y)
     fresh = clone(model).fit(nodes, y)

@@ -120,14 +120,7 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         fields = structure.candidates(owner, counts, wanted, self._count_examples(counts, examples))
         if len(fields) == 1:
             return fields[0].network
-        race = structure.Race(fields)
-        if given["checkpoint"] is not None:
-            race.checkpoint = _beside(Path(given["checkpoint"]), "structure")
-            race.seconds_between = given["checkpoint_seconds"]
-            race.fingerprint = self._fingerprint(
-                "structure", map(_as_bytes, examples), [one.network for one in fields]
-            )
-
+        race = structure.Race(fields, self._ledger("structure", examples, [one.network for one in fields]))
         started: dict[int, EnsembleEstimator] = {}
         self._one_step = {}
 
@@ -146,6 +139,16 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         winner = race.run(validate, most, self.verbose, forget)
         self.search_results_ = race.results(winner)
         return winner.network
+
+    def _ledger(
+        self, phase: str, examples: tuple[Any, ...], networks: Sequence[HigherOrderNetwork] = ()
+    ) -> held.Ledger:
+        """Return the checkpoint of a choice inside the fit, if the fit has any; networks as in a digest."""
+        given = self._given()
+        if given["checkpoint"] is None:
+            return held.Ledger()
+        mark = self._fingerprint(phase, map(_as_bytes, examples), networks)
+        return held.Ledger(_beside(Path(given["checkpoint"]), phase), mark, given["checkpoint_seconds"])
 
     def _judge(self: Model, **settings: Any) -> Model:
         """Return one like this, with other settings, whose learners judge a choice by what they hold back."""
@@ -212,8 +215,9 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         self.history_ = pd.DataFrame(rows)
         self.best_epochs_ = np.concatenate([np.asarray(row) for row in trainers[-1].at.best_epochs])
         if checkpoint is not None:
-            for path in (checkpoint, *(_beside(checkpoint, phase) for phase in ("structure", "refit"))):
-                path.unlink(missing_ok=True)
+            checkpoint.unlink(missing_ok=True)
+            for phase in ("structure", "power", "refit"):
+                _beside(checkpoint, phase).unlink(missing_ok=True)
 
     def _restore(self, state: State) -> None:
         """Build the ensemble that predicts from a state; learners of bag* now have weights of their own."""

@@ -1,18 +1,24 @@
 """What learners say of examples that they hold back: by this a choice inside a fit is judged.
 
 In: the validation part of each learner and the chance that it gives to the truth there. Out: the loss of the
-learners together on each example, and how much less one choice loses than another, with the standard error.
+learners together on each example, and how much less one choice loses than another, with the standard error. A
+ledger keeps what was heard in a checkpoint, so that a kill costs little.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+
+from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
 
 # The share of the examples that learners which judge a choice are validated on.
 SHARE = 0.25
@@ -65,3 +71,38 @@ class Tally:
         else:
             self.gain = float(by_example.mean())
             self.error = float(by_example.std(ddof=1) / math.sqrt(len(by_example)))
+
+
+@dataclass(eq=False)
+class Ledger:
+    """The checkpoint of a choice: what was heard of every candidate. Without a path nothing is kept."""
+
+    path: Path | None = None
+    fingerprint: str = ""
+    seconds_between: float = 60.0
+    _saved: float = field(default_factory=time.monotonic)
+
+    def maybe_save(self, tallies: Sequence[Tally], **record: Any) -> None:
+        """Save if the last time is long enough ago."""
+        if time.monotonic() - self._saved >= self.seconds_between:
+            self.save(tallies, **record)
+
+    def save(self, tallies: Sequence[Tally], **record: Any) -> None:
+        """Write all that was heard, and a record beside it."""
+        if self.path is None:
+            return
+        record["heard"] = [[one.learners, one.seconds, one.gain, one.error] for one in tallies]
+        tensors = {f"chance{i}": torch.from_numpy(one.chance) for i, one in enumerate(tallies)}
+        tensors |= {f"voices{i}": torch.from_numpy(one.voices) for i, one in enumerate(tallies)}
+        save_checkpoint(self.path, self.fingerprint, record, tensors)
+        self._saved = time.monotonic()
+
+    def resume(self, tallies: Sequence[Tally]) -> dict[str, Any]:
+        """Give the tallies what was heard before a kill; return the record, empty where nothing was saved."""
+        if self.path is None or not self.path.exists():
+            return {}
+        record, tensors = load_checkpoint(self.path, self.fingerprint)
+        for i, (one, heard) in enumerate(zip(tallies, record.pop("heard"), strict=True)):
+            one.learners, one.seconds, one.gain, one.error = heard
+            one.chance[:], one.voices[:] = tensors[f"chance{i}"].numpy(), tensors[f"voices{i}"].numpy()
+        return record

@@ -220,8 +220,9 @@ class DGEClassifier(EnsembleEstimator):
             return one._held(learners, *examples)
 
         if chosen is None:
+            ledger = self._ledger("power", examples)
             chosen, self.power_results_ = choose_power(
-                judge, len(examples[0]), given["n_learners"], self.verbose
+                judge, len(examples[0]), given["n_learners"], self.verbose, ledger
             )
         self.edge_power_ = chosen
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from honlearn.progress import progress
-from honlearn.tasks.held import Held, Tally
+from honlearn.tasks.held import Held, Ledger, Tally
 
 if TYPE_CHECKING:
     import pandas
@@ -27,19 +27,27 @@ _PART = 3 / 16
 
 
 def choose_power(
-    judge: Callable[[float, range], Held], n_examples: int, n_learners: int, show: bool | None
+    judge: Callable[[float, range], Held],
+    n_examples: int,
+    n_learners: int,
+    show: bool | None,
+    ledger: Ledger | None = None,
 ) -> tuple[float, pandas.DataFrame]:
     """Return the power that suits the examples best, and what was tried, the best first."""
     import pandas as pd
 
-    tried = {}
+    ledger = Ledger() if ledger is None else ledger
+    tallies = [Tally(chance=np.zeros(n_examples), voices=np.zeros(n_examples, np.int64)) for _ in POWERS]
+    tried = dict(zip(POWERS, tallies, strict=True))
+    ledger.resume(tallies)
     with progress("choosing the power of weights", total=len(POWERS), show=show) as advance:
-        for power in POWERS:
-            tally = Tally(chance=np.zeros(n_examples), voices=np.zeros(n_examples, np.int64))
-            tally.hear(max(2, math.ceil(n_learners * _PART)), partial(judge, power))
-            tried[power] = tally
-            advance(1, f"best loss {min(one.loss for one in tried.values()):.3f}")
-    for tally in tried.values():
+        for power, tally in tried.items():
+            if not tally.learners:
+                tally.hear(max(2, math.ceil(n_learners * _PART)), partial(judge, power))
+                ledger.maybe_save(tallies)
+            advance(1, f"best loss {min(one.loss for one in tallies):.3f}")
+    ledger.save(tallies)
+    for tally in tallies:
         tally.compare(tried[USUAL])
     best = min(tried, key=lambda power: tried[power].loss)
     chosen = best if tried[best].gain > tried[best].error else USUAL

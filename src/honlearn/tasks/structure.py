@@ -11,23 +11,19 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from honlearn.errors import ParameterError, check_integer, check_real
 from honlearn.hon.build import LONGEST, GramCounts, count_grams
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
 from honlearn.paths.paths import Paths
 from honlearn.progress import progress
-from honlearn.tasks.held import Held, Tally
+from honlearn.tasks.held import Held, Ledger, Tally
 
 if TYPE_CHECKING:
     import pandas
@@ -59,14 +55,11 @@ class Candidate(Tally):
 
 @dataclass(eq=False)
 class Race:
-    """The candidates, who of them was kept after each part, and the checkpoint that remembers it."""
+    """The candidates, the ledger that remembers them, and who of them was kept after each part."""
 
     candidates: list[Candidate]
-    checkpoint: Path | None = None
-    fingerprint: str = ""
-    seconds_between: float = 60.0
+    ledger: Ledger = field(default_factory=Ledger)
     kept: list[list[int]] = field(default_factory=list)
-    _saved: float = field(default_factory=time.monotonic)
 
     @property
     def first(self) -> Candidate | None:
@@ -81,7 +74,7 @@ class Race:
         forget: Callable[[HigherOrderNetwork], Any] = lambda network: None,
     ) -> Candidate:
         """Let the candidates race and return the winner; `forget` is told of each network that has left."""
-        self._resume()
+        self.kept = self.ledger.resume(self.candidates).get("kept", [])
         parts = sorted({max(2, math.ceil(n_learners * part)) for part in _PARTS})
         running = self.candidates
         with progress("choosing the structure", total=self._work(parts), show=show) as advance:
@@ -89,7 +82,7 @@ class Race:
                 for candidate in running:
                     if candidate.learners < learners:
                         candidate.hear(learners, partial(validate, candidate.network))
-                        self._maybe_save()
+                        self.ledger.maybe_save(self.candidates, kept=self.kept)
                     advance(1, f"best loss {min(one.loss for one in running if one.learners):.3f}")
                 # After a kill some have gone further than this part; who was kept is known, not asked again.
                 if place == len(self.kept):
@@ -97,7 +90,7 @@ class Race:
                 for index in {self.candidates.index(one) for one in running} - {*self.kept[place]}:
                     forget(self.candidates[index].network)
                 running = [self.candidates[i] for i in self.kept[place]]
-        self._save()
+        self.ledger.save(self.candidates, kept=self.kept)
         return self._winner(running)
 
     def _work(self, parts: Sequence[int]) -> int:
@@ -120,30 +113,6 @@ class Race:
         """Return the best of those that ran to the end, or first order where the gain is within noise."""
         best, first = min(running, key=lambda candidate: candidate.loss), self.first
         return best if first is None or best.gain > best.error else first
-
-    # --- checkpoints ---------------------------------------------------------------------------------
-
-    def _maybe_save(self) -> None:
-        if time.monotonic() - self._saved >= self.seconds_between:
-            self._save()
-
-    def _save(self) -> None:
-        if self.checkpoint is None:
-            return
-        done = [[one.learners, one.seconds, one.gain, one.error] for one in self.candidates]
-        tensors = {f"chance{i}": torch.from_numpy(one.chance) for i, one in enumerate(self.candidates)}
-        tensors |= {f"voices{i}": torch.from_numpy(one.voices) for i, one in enumerate(self.candidates)}
-        save_checkpoint(self.checkpoint, self.fingerprint, {"done": done, "kept": self.kept}, tensors)
-        self._saved = time.monotonic()
-
-    def _resume(self) -> None:
-        if self.checkpoint is None or not self.checkpoint.exists():
-            return
-        record, tensors = load_checkpoint(self.checkpoint, self.fingerprint)
-        self.kept = record["kept"]
-        for i, (one, done) in enumerate(zip(self.candidates, record["done"], strict=True)):
-            one.learners, one.seconds, one.gain, one.error = done
-            one.chance[:], one.voices[:] = tensors[f"chance{i}"].numpy(), tensors[f"voices{i}"].numpy()
 
     def results(self, winner: Candidate) -> pandas.DataFrame:
         """Return a row for each candidate, those that ran longest first, then by their loss.
