@@ -54,6 +54,11 @@ def test_another_column_and_another_delimiter(tmp_path: Path) -> None:
         ),
         ("node,labels\nA,x\n", None, "did you mean 'labels'?"),
         ("node,label\nA,x\n", "regoin", "no column 'regoin'"),
+        (
+            "node;label\nA;x\n",
+            None,
+            "there are 'node;label'; columns are separated by commas, in a .tsv file by tabs",
+        ),
         ("label,class\nA,x\n", None, "no column 'label' after the first"),
         ("node,Label,LABEL\nA,x,y\n", None, "2 columns are called label"),
         (

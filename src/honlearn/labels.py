@@ -71,9 +71,12 @@ def _label_column(path: Path, header: list[str], wanted: str | None) -> int:
                 f"{path}: {len(found)} columns are called label; name one with --label-column or label_column"
             )
     name = wanted or "label"
+    hint = f"{did_you_mean(name, names)}; set --label-column or label_column"
+    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
+        hint = "; columns are separated by commas, in a .tsv file by tabs"
     raise FormatError(
         f"{path}: no column {name!r} after the first, which is the node; there are "
-        f"{listed(map(repr, header))}{did_you_mean(name, names)}; set --label-column or label_column"
+        f"{listed(map(repr, header))}{hint}"
     )
 
 

@@ -16,7 +16,7 @@ from honlearn.errors import ParameterError
 Label = str | int
 
 
-def root_seed(random_state: int | np.random.Generator | None) -> int:
+def root_seed(random_state: int | np.random.Generator | np.random.RandomState | None) -> int:
     """Return the root seed that a ``random_state`` parameter stands for; None draws one.
 
     >>> root_seed(7)
@@ -26,9 +26,12 @@ def root_seed(random_state: int | np.random.Generator | None) -> int:
         return secrets.randbits(63)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**63, dtype=np.uint64))
     if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
         raise ParameterError(
-            f"The seed must be a whole number, at least 0, or None. Got {random_state!r} instead."
+            "The seed must be a whole number, at least 0, a NumPy Generator or RandomState, or None. "
+            f"Got {random_state!r} instead."
         )
     return int(random_state)
 

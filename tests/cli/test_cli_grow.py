@@ -133,7 +133,7 @@ def honlearn(*words: str, **options: object) -> subprocess.CompletedProcess[byte
 
 def test_paths_from_a_pipe_and_no_bar_where_there_is_no_terminal(tmp_path: Path) -> None:
     target = str(tmp_path / "net.txt")
-    done = honlearn("grow", "-", "--format", "text", "-o", target, input=PATHS.encode())
+    done = honlearn("grow", "-", "-o", target, input=PATHS.encode())
     assert (done.returncode, done.stderr) == (0, b"")
     assert hl.load_network(target).n_edges == 6
     failed = honlearn("grow", "-", "--format", "text", "-o", target, input=b"A B\nA  B\n")

@@ -251,6 +251,7 @@ def test_the_page_of_results(runs: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert "### Wiki: node classification" in named[0].read_text("utf-8")
     assert "0.671 ± 0.01" in named[0].read_text("utf-8")
     assert "- 3 learners, not 16: DGE-pool G2\n" in text
+    assert "With the kernel's share the ensemble adds " in text
 
 
 def test_published_values_stand_alone_where_an_input_was_not_measured(runs: Path, tmp_path: Path) -> None:

@@ -90,6 +90,15 @@ def test_a_setting_of_one_model() -> None:
         check_owners(words, [BAG])
 
 
+def test_a_setting_of_another_model_says_whose_it_is() -> None:
+    gcn = find_model("gcn")
+    with pytest.raises(ParameterError, match=r"; dge-bag:n_learners=\.\.\. sets it for dge-bag alone$"):
+        parse_settings(["n_learners=4"], gcn, [BAG, gcn])
+    # A slip of the pen is still one.
+    with pytest.raises(ParameterError, match=r"did you mean 'n_layers'\?$"):
+        parse_settings(["n_layer=4"], gcn, [BAG, gcn])
+
+
 def test_several_settings_after_one_option() -> None:
     given = ["--set", "a=1", "dge-bag*:b=2", "x/y=3.hon", "c=4", "--set", "d=5"]
     expected = ["--set", "a=1", "--set", "dge-bag*:b=2", "x/y=3.hon", "c=4", "--set", "d=5"]

@@ -57,6 +57,35 @@ def test_a_table_and_a_note_about_labels_of_no_node(honlearn: Run, files: Files,
         assert word in outcome.out
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("train", "honlearn: interrupted; the same command goes on with what was saved\n"),
+        ("grow", "honlearn: interrupted\n"),
+    ],
+)
+def test_an_interrupt_is_one_line(
+    command: str, said: str, honlearn: Run, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(hl.DGEClassifier, "fit", interrupted)
+    monkeypatch.setattr("honlearn.paths.source.find_files", interrupted)
+    words = [*files, "-o", tmp_path / "m"] if command == "train" else ["x.txt", "-o", tmp_path / "x.hon"]
+    outcome = honlearn(command, *words)
+    assert outcome.code == 130
+    assert outcome.err.endswith(said)
+
+
+def test_what_the_system_refuses_is_one_line(honlearn: Run, files: Files, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    outcome = honlearn("train", *files, "-o", tmp_path / "file" / "m", *QUICK)
+    assert outcome.code == 2
+    assert outcome.err.splitlines()[-1].startswith(f"honlearn: {tmp_path / 'file'}")
+    assert "Errno" not in outcome.err
+
+
 def test_the_seed_decides(honlearn: Run, files: Files, tmp_path: Path, model: Path) -> None:
     weights = []
     for seed in (0, 1):

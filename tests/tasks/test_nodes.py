@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
 from task_cases import FAST, communities
 
+import honlearn as hl
 from honlearn import DGEClassifier
 from honlearn.errors import InputError, ParameterError, UnknownNodeError
 
@@ -214,6 +215,9 @@ def test_wrong_features_are_named() -> None:
         DGEClassifier(hon, features=pd.DataFrame([[1.0]], index=["ash00"]), **FAST).fit(nodes, y)
     with pytest.raises(InputError, match="numbers that are not finite"):
         DGEClassifier(hon, features=np.full((60, 1), np.nan), **FAST).fit(nodes, y)
+    texts = pd.DataFrame({"kind": ["pond"] * 60}, index=nodes)
+    with pytest.raises(InputError, match=r"features are numbers: .*'pond'; turn text and categories into"):
+        DGEClassifier(hon, features=texts, **FAST).fit(nodes, y)
     with pytest.raises(ParameterError, match="identity=False needs features"):
         classifier(identity=False, path_features=0).fit(nodes, y)
 
@@ -248,6 +252,36 @@ def test_unknown_nodes_are_listed_with_a_hint() -> None:
 def test_wrong_labels_are_named(labels: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         classifier().fit(communities()[1], labels)
+
+
+def test_somebody_must_have_weight() -> None:
+    _, nodes, y = communities()
+    with pytest.raises(InputError, match="nothing to fit: every node has a weight of 0"):
+        classifier().fit(nodes, y, sample_weight=np.zeros(60))
+
+
+def test_whole_floats_are_the_names_that_a_table_makes_of_them() -> None:
+    steps = pd.DataFrame({"trip": np.repeat(np.arange(60), 2), "place": [1.0, 2, 1, 3, 2, 3] * 20})
+    hon = hl.grow(steps, sequence="trip", entity="place")
+    assert list(hon.vocabulary) == ["1", "2", "3"]
+    assert hon.vocabulary.index(2.0) == hon.vocabulary.index(np.float32(2)) == 1
+    assert 3.0 in hon.vocabulary
+    assert 3.5 not in hon.vocabulary
+    model = DGEClassifier(hon, **FAST).fit(steps["place"].unique(), [0, 1, 0])
+    assert len(model.predict(steps["place"])) == 120
+    # Where a list has made other names of them, these are meant.
+    assert hl.grow([[1.0, 2.0]]).index(2.0) == 1
+    with pytest.raises(UnknownNodeError, match=r"no entity '2.5' among 3"):
+        hon.vocabulary.index(2.5)
+
+
+def test_a_random_state_as_scikit_learn_has_it() -> None:
+    _, nodes, y = communities()
+    one, two, other = (
+        classifier(max_epochs=2, random_state=np.random.RandomState(seed)).fit(nodes, y) for seed in (3, 3, 4)
+    )
+    assert one.predict_proba(nodes).tobytes() == two.predict_proba(nodes).tobytes()
+    assert one.predict_proba(nodes).tobytes() != other.predict_proba(nodes).tobytes()
 
 
 @pytest.mark.parametrize(

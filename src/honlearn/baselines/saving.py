@@ -42,7 +42,9 @@ def save_baseline(model: Baseline, folder: str | os.PathLike[str]) -> None:
 def load_model(folder: str | os.PathLike[str]) -> Any:
     """Return the model that ``save`` wrote to `folder`: an ensemble or a baseline.
 
-    Nothing in the folder is run as code.
+    Nothing in the folder is run as code. The model has the network that it was trained on, so where that was
+    chosen nothing is left open (``search_results_`` tells); how a fit runs (`n_threads`, `checkpoint` and the
+    like) is not saved.
     """
     import pandas as pd
 

@@ -25,6 +25,10 @@ from honlearn.cli.settings import remember_command, spread_settings
 from honlearn.cli.train import train
 from honlearn.errors import HonlearnError
 
+_INTERRUPTED = 130
+# Commands that keep what they have done.
+_GO_ON = ("train", "evaluate", "reproduce")
+
 app = typer.Typer(
     name="honlearn",
     help="Learn from observed paths: higher-order networks and deep graph ensembles.",
@@ -62,6 +66,13 @@ app.command()(report)
 app.add_typer(data_app, name="data")
 
 
+def _said(error: Exception) -> str:
+    """Return the message of an error; the system's begins with a number that helps nobody."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: cannot be read or written: {error.strerror}"
+    return str(error)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -73,10 +84,11 @@ def main(arguments: list[str] | None = None) -> None:
     except (HonlearnError, OSError) as error:
         if debug:
             raise
-        print(f"honlearn: {error}", file=sys.stderr)
+        print(f"honlearn: {_said(error)}", file=sys.stderr)
         raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        if debug:
-            raise
-        print("honlearn: interrupted", file=sys.stderr)
-        raise SystemExit(130) from None
+    except SystemExit as exit:
+        # Typer turns an interrupt into this code, without a word.
+        if exit.code == _INTERRUPTED:
+            rest = "; the same command goes on with what was saved" if words[0] in _GO_ON else ""
+            print(f"honlearn: interrupted{rest}", file=sys.stderr)
+        raise

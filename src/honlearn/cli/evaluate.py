@@ -123,7 +123,7 @@ def evaluate(
 
     entries = list({entry.name: entry for entry in (find_model(name, task) for name in model)}.values())
     words.check_owners(set_, entries)
-    contenders = [engine.Contender(entry, words.parse_settings(set_, entry)) for entry in entries]
+    contenders = [engine.Contender(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
     split = chosen_folds(folds, folds_file)
     nodes, classes = read_labels(words.needed_labels(labels), label_column)
     counts = chosen_from(paths, input)
@@ -301,7 +301,7 @@ def print_rows(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, int]
     console.width = max(needed, console.width)
     console.print(table)
     fits = rows[0]["records"]
-    typer.echo(f"mean ± standard deviation over {fits} fits a row; single: the mean learner")
+    typer.echo(f"mean ± standard deviation over {fits} fits a row; single: the mean learner alone")
 
 
 def _named(row: Mapping[str, Any]) -> str:

@@ -153,7 +153,7 @@ def evaluate_on_links(
 
     entries = list({e.name: e for e in (find_model(name, "links") for name in models)}.values())
     words.check_owners(set_, entries)
-    contenders = [Contender(entry, words.parse_settings(set_, entry)) for entry in entries]
+    contenders = [Contender(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
     hon = load_network(network)
     anew = None if rebuild is None else grow_without(rebuild, hon)
     data = engine.LinkData(hon, engine.LinkProtocol(*protocol, rebuild=anew), which)

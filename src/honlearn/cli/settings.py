@@ -92,10 +92,11 @@ def spread_settings(arguments: list[str]) -> list[str]:
     return spread
 
 
-def parse_settings(words: Iterable[str] | None, entry: Entry) -> dict[str, Any]:
+def parse_settings(words: Iterable[str] | None, entry: Entry, others: Sequence[Entry] = ()) -> dict[str, Any]:
     """Return the keywords that `words` set for one model; the last of two words for a key counts.
 
-    A word ``NAME:key=value`` is for the model of that name alone and left out for others.
+    A word ``NAME:key=value`` is for the model of that name alone and left out for others. `others` take part
+    too: an error tells which of them has a key that this one lacks.
     """
     keywords = entry.keywords()
     hints = _hints(entry.estimator())
@@ -108,7 +109,7 @@ def parse_settings(words: Iterable[str] | None, entry: Entry) -> dict[str, Any]:
         if colon and owner != entry.name and owner.replace("-shared", "*") != entry.name:
             continue
         if key not in keywords or key in entry.decided or key in _INSTEAD:
-            raise ParameterError(f"--set {word!r}: {_refusal(key, entry, keywords)}")
+            raise ParameterError(f"--set {word!r}: {_refusal(key, entry, keywords, others)}")
         settings[key] = _value(key, text.strip(), hints.get(key, Any), entry)
     return settings
 
@@ -137,13 +138,16 @@ def check_owners(words: Iterable[str] | None, entries: Sequence[Entry]) -> None:
             )
 
 
-def _refusal(key: str, entry: Entry, keywords: Iterable[str]) -> str:
+def _refusal(key: str, entry: Entry, keywords: Iterable[str], others: Sequence[Entry]) -> str:
     if key in _INSTEAD:
         return f"{key} is not set here; {_INSTEAD[key]}"
     if key in entry.decided:
         return f"the name {entry.name!r} decides {key}; choose another --model"
     free = [name for name in keywords if name not in entry.decided and name not in _INSTEAD]
     hint = did_you_mean(key, free) or f"; NAME:{key}=... sets it for one model alone"
+    owner = next((one.name for one in others if key in one.keywords()), None)
+    if owner is not None:
+        hint = f"; {owner}:{key}=... sets it for {owner} alone"
     return f"{entry.name} has no {key!r}; there are {listed(free, 40)}{hint}"
 
 

@@ -88,8 +88,10 @@ def _gain(results: Results, reference: ResultRow) -> str:
     known = [gain for gain in gains if gain is not None]
     if not known:
         return ""
-    mean = sum(known) / len(known)
-    return f"The ensemble adds {signed(mean)} {COLUMN[results.task]} to its mean learner."
+    mean, column = sum(known) / len(known), COLUMN[results.task]
+    if reference.records[0]["configuration"]["parameters"].get("kernel_share"):
+        return f"With the kernel's share the ensemble adds {signed(mean)} {column} to its mean learner alone."
+    return f"The ensemble adds {signed(mean)} {column} to its mean learner."
 
 
 def _against_published(results: Results, reference: ResultRow, score: str) -> str:

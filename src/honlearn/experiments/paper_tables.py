@@ -169,7 +169,10 @@ def _best_printed(data: str) -> str:
 def budget_table(
     name: str, rows: Sequence[Row], everything: Sequence[Measurements], notes: Sequence[str]
 ) -> Table:
-    """Return Table 5 or 8: models and depths down, budgets across, ours with the published in brackets."""
+    """Return Table 5 or 8: models and depths down, budgets across, ours with the published in brackets.
+
+    What is published of data that were not measured has columns of its own.
+    """
     budgets = list(dict.fromkeys(row.column for row in rows))
     lines = list(dict.fromkeys((row.model, row.input, row.layers) for row in rows))
     columns, facts = ["model", "layers"], []
@@ -191,9 +194,10 @@ def budget_table(
             facts += [printed_fact(cell) for cell in printed if cell]
     said = [
         *notes,
-        "in brackets: the published value. The widths are solved for the budget; a bag whose learners would "
-        "be narrower than 3 has fewer of them",
+        "widths are solved for the budget; a bag whose learners would be narrower than 3 has fewer of them",
     ]
+    if any(m.source.published and published(name, m.source.published) for m in everything):
+        said.append("in brackets: the published value")
     said += [note for m in everything for note in optimism_notes(m)]
     said += sorted({found.reason for m in everything for found in m.rows.values() if found.reason})
     return Table(name, _TITLES[name], columns, [cells[line] for line in lines], said, facts)

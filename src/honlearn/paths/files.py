@@ -14,6 +14,7 @@ from pathlib import Path
 from honlearn.errors import FormatError, InputError, MissingFileError, did_you_mean, listed
 from honlearn.paths.options import FORMATS
 
+STDIN = Path("/dev/stdin")
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 EXTENSIONS = {
     ".txt": "text",
@@ -38,7 +39,7 @@ def find_files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def _matches(name: str) -> list[Path]:
-    path = Path("/dev/stdin" if name == "-" else name).expanduser()
+    path = STDIN if name == "-" else Path(name).expanduser()
     try:
         return _existing(path)
     except PermissionError as error:
@@ -87,11 +88,14 @@ def extension_of(file: Path) -> str:
 
 
 def format_of(files: Sequence[Path], given: str | None) -> str:
-    """Return the format of the files: as given, else by extension, which must agree."""
+    """Return the format of the files: as given, else by extension, which must agree; a pipe is text."""
     if given is not None:
         return given
     formats: dict[str, Path] = {}
     for file in files:
+        if file == STDIN:
+            formats.setdefault("text", file)
+            continue
         extension = extension_of(file)
         if extension not in EXTENSIONS:
             kind = f"the extension {extension!r} tells no format" if extension else "no extension"

@@ -52,10 +52,17 @@ class Vocabulary:
     def _codes(self) -> dict[str, int]:
         return {name: code for code, name in enumerate(self.names)}
 
+    def _code(self, name: object) -> int:
+        """Return the code of `name`, -1 where there is none; 7.0 is also ``7``, as it is in a table."""
+        code = self._codes.get(str(name), -1)
+        if code < 0 and isinstance(name, (float, np.floating)) and float(name).is_integer():
+            code = self._codes.get(str(int(name)), -1)
+        return code
+
     def index(self, name: object) -> int:
         """Return the code of `name`; a name of another type is looked up by its text."""
-        code = self._codes.get(str(name))
-        if code is None:
+        code = self._code(name)
+        if code < 0:
             raise UnknownNodeError(
                 f"no entity {str(name)!r} among {len(self):,}{did_you_mean(name, self.names)}"
             )
@@ -63,14 +70,14 @@ class Vocabulary:
 
     def codes(self, names: Iterable[object]) -> NDArray[np.int32]:
         """Return the codes of many names, or raise one error that lists those that are unknown."""
-        wanted = [str(name) for name in names]
-        codes = np.fromiter((self._codes.get(name, -1) for name in wanted), np.int32, len(wanted))
+        wanted = list(names)
+        codes = np.fromiter(map(self._code, wanted), np.int32, len(wanted))
         missing = np.flatnonzero(codes < 0)
         if missing.size:
-            first = wanted[missing[0]]
+            unknown = [str(wanted[i]) for i in missing]
             raise UnknownNodeError(
                 f"{missing.size:,} of {len(wanted):,} names are not among the {len(self):,} entities: "
-                f"{listed((repr(wanted[i]) for i in missing), 5)}{did_you_mean(first, self.names)}"
+                f"{listed(map(repr, unknown), 5)}{did_you_mean(unknown[0], self.names)}"
             )
         return codes
 
@@ -103,7 +110,7 @@ class Vocabulary:
         return iter(self.names)
 
     def __contains__(self, name: object) -> bool:
-        return str(name) in self._codes
+        return self._code(name) >= 0
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):

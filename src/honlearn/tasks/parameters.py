@@ -229,6 +229,8 @@ def example_weights(
         if given.shape != weights.shape or not np.isfinite(given).all() or (given < 0).any():
             raise InputError(f"sample_weight must be {len(codes):,} finite numbers, at least 0")
         weights *= given
+    if not weights.any():
+        raise InputError("there is nothing to fit: every node has a weight of 0")
     return weights.astype(np.float32)
 
 
@@ -245,7 +247,13 @@ def user_features(
             raise InputError(f"features have no row for {len(missing):,} entities: {listed(missing, 5)}")
         values = values.set_axis(index).loc[list(hon.vocabulary.names)].to_numpy()
     if not hasattr(values, "tocsr"):
-        values = np.asarray(values, np.float32)
+        try:
+            values = np.asarray(values, np.float32)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"features are numbers: {error}; turn text and categories into numbers, for example a column "
+                "of 0 and 1 for each"
+            ) from None
     if values.ndim != 2 or values.shape[0] != hon.n_entities or values.shape[1] < 1:
         raise InputError(
             f"features must be [V, F] with V = {hon.n_entities:,} rows in the order of "
