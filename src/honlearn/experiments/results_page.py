@@ -228,7 +228,7 @@ def _how(runs: Sequence[RunFolder]) -> str:
             f"`{run.path.name}` ({run.data}): {len(run.records)} fits, {run.cpu_hours:.2f} CPU hours, "
             f"seeds {shown}\n",
             "```",
-            *run.commands,
+            *dict.fromkeys(run.commands),
             "```",
             "",
         ]
