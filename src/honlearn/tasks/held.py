@@ -91,7 +91,7 @@ class Ledger:
         """Write all that was heard, and a record beside it."""
         if self.path is None:
             return
-        record["heard"] = [[one.learners, one.seconds, one.gain, one.error] for one in tallies]
+        record["done"] = [[one.learners, one.seconds, one.gain, one.error] for one in tallies]
         tensors = {f"chance{i}": torch.from_numpy(one.chance) for i, one in enumerate(tallies)}
         tensors |= {f"voices{i}": torch.from_numpy(one.voices) for i, one in enumerate(tallies)}
         save_checkpoint(self.path, self.fingerprint, record, tensors)
@@ -102,7 +102,7 @@ class Ledger:
         if self.path is None or not self.path.exists():
             return {}
         record, tensors = load_checkpoint(self.path, self.fingerprint)
-        for i, (one, heard) in enumerate(zip(tallies, record.pop("heard"), strict=True)):
-            one.learners, one.seconds, one.gain, one.error = heard
+        for i, (one, done) in enumerate(zip(tallies, record.pop("done"), strict=True)):
+            one.learners, one.seconds, one.gain, one.error = done
             one.chance[:], one.voices[:] = tensors[f"chance{i}"].numpy(), tensors[f"voices{i}"].numpy()
         return record
