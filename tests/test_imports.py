@@ -16,15 +16,26 @@ ROOT = Path(honlearn.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 
 BASE = {"errors", "jit", "labels", "progress", "seeds"}
-FLOW = ["paths", "hon", "sampling", "models", "tasks", "baselines", "experiments", "cli"]
+FLOW = [
+    "paths",
+    "hon",
+    "sampling",
+    "engine",
+    "learners",
+    "ensemble",
+    "path_kernel",
+    "tasks",
+    "baselines",
+    "experiments",
+    "cli",
+]
 BESIDE = {
     "datasets": {"paths"},
-    "engine": set(),
     "results": {"paths", "hon"},
     "report": {"paths", "hon", "datasets", "results"},
 }
 # Parts beside the flow, and the first part of the flow that may use them.
-USED_FROM = {"engine": "hon", "datasets": "experiments", "results": "experiments", "report": "cli"}
+USED_FROM = {"datasets": "experiments", "results": "experiments", "report": "cli"}
 WITHOUT_TORCH = {*BASE, *BESIDE, "paths", "hon", "cli", "__init__", "__main__"}
 
 

@@ -31,7 +31,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_score
 
 import honlearn as hl
-import honlearn.models.checkpoint as checkpoints
+import honlearn.ensemble.checkpoint as checkpoints
 from honlearn.baselines.catalogue import BASELINES, Listed
 from honlearn.baselines.graph import Graph
 from honlearn.baselines.neural import Identity

@@ -15,13 +15,13 @@ from task_cases import FAST, communities
 
 import honlearn as hl
 from honlearn import DGEClassifier
+from honlearn.ensemble.examples import Examples
+from honlearn.ensemble.training import Trainer
 from honlearn.errors import ParameterError
 from honlearn.hon.edgelist import from_edges
-from honlearn.models.calibration import Rows
-from honlearn.models.examples import Examples
-from honlearn.models.path_vectors import choose_vectors
-from honlearn.models.reading import Reading, best_share, read
-from honlearn.models.training import Trainer
+from honlearn.path_kernel.calibration import Rows
+from honlearn.path_kernel.path_vectors import choose_vectors
+from honlearn.path_kernel.ridge import Reading, best_share, read
 
 VARIANTS = [
     ("bag", False), ("bag", True), ("pool", False), ("pool", True), ("concat", False), ("concat", True),

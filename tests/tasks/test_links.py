@@ -14,10 +14,10 @@ from link_cases import linked_communities
 from sklearn.metrics import average_precision_score
 
 import honlearn as hl
+from honlearn.ensemble import pair_training
 from honlearn.errors import FormatError, InputError, ParameterError, UnknownNodeError
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.models import pair_training
 from honlearn.sampling.pairs import draw_unlinked, keyed_pairs, linked_keys, pair_keys
 from honlearn.tasks.link_parameters import training_options, training_pairs
 from honlearn.tasks.link_split import LinkSplit, hide_pairs, split_links
@@ -180,7 +180,7 @@ def test_fit_on_given_pairs() -> None:
 
 def test_recommendations_are_the_best_new_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
     model, hon = fitted(), split().network
-    monkeypatch.setattr("honlearn.models.pair_inference.BLOCK", 7)
+    monkeypatch.setattr("honlearn.ensemble.pair_inference.BLOCK", 7)
     table = model.recommend("elm03", top=5)
     known = {hon.vocabulary[v] for u, v in keyed_pairs(linked_keys(hon), 60) if hon.vocabulary[u] == "elm03"}
     others = [name for name in hon.vocabulary if name != "elm03" and name not in known]

@@ -13,10 +13,10 @@ from sklearn.base import clone
 from task_cases import FAST, communities
 
 from honlearn import DGEClassifier, load_model
+from honlearn.ensemble.examples import Examples
 from honlearn.errors import ParameterError
 from honlearn.hon.embedding import path_embedding
-from honlearn.models.examples import Examples
-from honlearn.models.path_vectors import Vectors, choose_vectors
+from honlearn.path_kernel.path_vectors import Vectors, choose_vectors
 from honlearn.tasks.parameters import user_features
 
 VARIANTS = [

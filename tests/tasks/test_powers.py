@@ -13,10 +13,10 @@ from task_cases import FAST, communities
 
 import honlearn as hl
 from honlearn import DGEClassifier
+from honlearn.ensemble.training import Trainer
 from honlearn.errors import FormatError, ParameterError
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.models.training import Trainer
 from honlearn.tasks.held import Held, Ledger, Tally
 from honlearn.tasks.powers import POWERS, USUAL, choose_power
 

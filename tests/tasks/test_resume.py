@@ -9,8 +9,8 @@ import pytest
 from task_cases import FAST, communities
 
 from honlearn import DGEClassifier
+from honlearn.ensemble.training import Trainer
 from honlearn.errors import FormatError
-from honlearn.models.training import Trainer
 
 
 class Killed(Exception):

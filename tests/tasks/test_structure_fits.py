@@ -14,9 +14,9 @@ from sklearn.model_selection import cross_val_score
 
 import honlearn as hl
 from honlearn import DGEClassifier, DGELinkPredictor, load_model
+from honlearn.ensemble.training import Trainer
 from honlearn.errors import FormatError, InputError, ParameterError, UnknownNodeError
 from honlearn.hon.build import GramCounts
-from honlearn.models.training import Trainer
 from honlearn.paths.paths import Paths
 from honlearn.tasks import nodes as nodes_module
 from honlearn.tasks.held import Ledger, Tally

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.errors import InputError, ParameterError, check_integer
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.models.pair_training import PairExamples, Unlinked
 from honlearn.sampling.pairs import Pairs
 from honlearn.seeds import root_seed
 from honlearn.tasks import link_parameters as check_links

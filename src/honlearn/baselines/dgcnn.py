@@ -23,7 +23,7 @@ from torch.nn import functional as F
 
 from honlearn.baselines.sort_pool import sort_pool
 from honlearn.baselines.subgraphs import Rows, Subgraphs
-from honlearn.models import kernels
+from honlearn.engine import kernels
 
 # Labels from here on share a row; nodes so far from both ends are rare.
 MOST_LABELS = 64

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from honlearn.baselines.contract import Baseline, LinkBaseline, NodeBaseline, State
+from honlearn.ensemble.pair_training import PairExamples, Unlinked
+from honlearn.ensemble.pairs import operate
 from honlearn.errors import check_integer, check_real
-from honlearn.models.pair_training import PairExamples, Unlinked
-from honlearn.models.pairs import operate
 from honlearn.sampling.pairs import Pairs
 from honlearn.tasks.link_parameters import check_operator
 

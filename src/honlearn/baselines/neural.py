@@ -23,9 +23,9 @@ from honlearn.baselines.contract import Baseline, LinkBaseline, NodeBaseline, St
 from honlearn.baselines.graph import DIRECTIONS, Graph
 from honlearn.baselines.pair_head import PairBatches, PairHead
 from honlearn.baselines.training import FitOptions, Losses, Outcome, Validate, stream, train
+from honlearn.ensemble.examples import split
+from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.errors import check_choice, check_integer, check_real
-from honlearn.models.examples import split
-from honlearn.models.pair_training import PairExamples, Unlinked
 from honlearn.sampling.pairs import Pairs
 from honlearn.tasks.link_parameters import check_operator
 

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.baselines.contract import speaking_of
+from honlearn.ensemble.inference import Inference
+from honlearn.ensemble.pair_inference import PairInference
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.models.inference import Inference
-from honlearn.models.pair_inference import PairInference
 from honlearn.sampling.pairs import Pairs, PairSampler
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import Label

@@ -14,10 +14,10 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from honlearn.ensemble.examples import split
+from honlearn.ensemble.pair_training import PairExamples, Unlinked
+from honlearn.ensemble.pairs import operate
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.models.examples import split
-from honlearn.models.pair_training import PairExamples, Unlinked
-from honlearn.models.pairs import operate
 from honlearn.sampling.pairs import Pairs, edge_keys, pair_keys
 from honlearn.seeds import generator
 

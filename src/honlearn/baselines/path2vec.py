@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from honlearn.baselines import skipgram
 from honlearn.baselines.embedding import Embedding, EmbeddingClassifier, EmbeddingLinkPredictor, Rows
+from honlearn.ensemble.checkpoint import load_checkpoint, save_checkpoint
 from honlearn.errors import InputError, check_integer, check_real
 from honlearn.hon.embedding import unit
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
 from honlearn.paths import read_paths
 from honlearn.paths.paths import Paths
 from honlearn.progress import progress

@@ -16,15 +16,15 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.baselines.contract import NodeBaseline, State
+from honlearn.ensemble.examples import Examples
 from honlearn.errors import check_real
-from honlearn.models.examples import Examples
-from honlearn.models.path_vectors import choose_vectors
-from honlearn.models.reading import read
+from honlearn.path_kernel.path_vectors import choose_vectors
+from honlearn.path_kernel.ridge import read
 
 
 @dataclass(eq=False, repr=False)
 class PathKernelClassifier(NodeBaseline):
-    """Calibrated kernel ridge regression on vectors of the paths, see :mod:`honlearn.models.reading`.
+    """Calibrated kernel ridge regression on vectors of the paths, see :mod:`honlearn.path_kernel.ridge`.
 
     There is nothing to set: reach, smoothing and number of the vectors and the penalty are chosen on labelled
     nodes that are left out. Fitted: ``reach_``, ``smoothing_``, ``dimensions_``, ``penalty_``, and ``loss_``,

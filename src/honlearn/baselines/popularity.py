@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from honlearn.baselines.contract import LinkBaseline
 from honlearn.baselines.embedding import cores, regression
-from honlearn.models.pair_training import PairExamples, Unlinked
+from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.sampling.pairs import Pairs, keyed_pairs, linked_keys, pair_keys
 
 Degrees = NDArray[np.int64]

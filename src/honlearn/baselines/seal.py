@@ -23,10 +23,10 @@ from honlearn.baselines.neural import Neural
 from honlearn.baselines.sort_pool import pool_size
 from honlearn.baselines.subgraphs import Extractor, Subgraphs
 from honlearn.baselines.training import Losses, Validate
+from honlearn.ensemble.examples import split
+from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.errors import check_choice, check_integer, check_real
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.models.examples import split
-from honlearn.models.pair_training import PairExamples, Unlinked
 from honlearn.sampling.pairs import Pairs
 from honlearn.seeds import generator
 from honlearn.tasks.link_split import hide_pairs

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
+from honlearn.ensemble.checkpoint import load_checkpoint, save_checkpoint
 from honlearn.progress import progress
 from honlearn.seeds import Label, derive_seed
 

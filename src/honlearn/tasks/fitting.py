@@ -20,10 +20,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from honlearn.engine.weights import Features
+from honlearn.ensemble.ensemble import Architecture, Ensemble, count_parameters
+from honlearn.ensemble.training import Trainer, TrainingOptions
 from honlearn.errors import check_integer
-from honlearn.models.ensemble import Architecture, Ensemble, count_parameters
-from honlearn.models.training import Trainer, TrainingOptions
-from honlearn.models.weights import Features
 from honlearn.tasks import held, structure
 from honlearn.tasks import parameters as check
 from honlearn.tasks.html import Shown
@@ -31,7 +31,7 @@ from honlearn.tasks.html import Shown
 if TYPE_CHECKING:
     from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
-    from honlearn.models.path_vectors import OneStep
+    from honlearn.path_kernel.path_vectors import OneStep
 
 Schedule = list[list[int]] | None
 State = dict[str, torch.Tensor]

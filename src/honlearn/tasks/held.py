@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
+from honlearn.ensemble.checkpoint import load_checkpoint, save_checkpoint
 
 # The share of the examples that learners which judge a choice are validated on.
 SHARE = 0.25

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from honlearn.ensemble.pair_training import PairExamples, Unlinked
+from honlearn.ensemble.pairs import OPERATORS, PairArchitecture
+from honlearn.ensemble.training import TrainingOptions
 from honlearn.errors import InputError, ParameterError, check_choice, check_integer, listed
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.models.pair_training import PairExamples, Unlinked
-from honlearn.models.pairs import OPERATORS, PairArchitecture
-from honlearn.models.training import TrainingOptions
 from honlearn.sampling.pairs import Pairs, count_unlinked, keyed_pairs, linked_keys, pair_keys
 from honlearn.seeds import generator
 from honlearn.tasks import parameters as check

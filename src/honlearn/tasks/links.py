@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from honlearn.engine.runtime import Runtime
+from honlearn.ensemble.pair_inference import PairInference
+from honlearn.ensemble.pair_training import PairExamples, PairProblem, PairTrainer, Unlinked
+from honlearn.ensemble.pairs import PairArchitecture, PairEnsemble
+from honlearn.ensemble.training import Trainer, TrainingOptions
 from honlearn.errors import check_integer
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.models.pair_inference import PairInference
-from honlearn.models.pair_training import PairExamples, PairProblem, PairTrainer, Unlinked
-from honlearn.models.pairs import PairArchitecture, PairEnsemble
-from honlearn.models.runtime import Runtime
-from honlearn.models.training import Trainer, TrainingOptions
 from honlearn.paths.paths import Paths
 from honlearn.sampling.pairs import Pairs, PairSampler
 from honlearn.seeds import root_seed

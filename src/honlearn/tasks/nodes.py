@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from honlearn.engine.runtime import Runtime
+from honlearn.ensemble.ensemble import Architecture, Ensemble
+from honlearn.ensemble.examples import Examples
+from honlearn.ensemble.inference import Inference
+from honlearn.ensemble.training import Problem, Trainer, TrainingOptions
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.models.ensemble import Architecture, Ensemble
-from honlearn.models.examples import Examples
-from honlearn.models.inference import Inference
-from honlearn.models.path_vectors import Vectors, choose_vectors
-from honlearn.models.reading import best_share, read
-from honlearn.models.runtime import Runtime
-from honlearn.models.training import Problem, Trainer, TrainingOptions
+from honlearn.path_kernel.path_vectors import Vectors, choose_vectors
+from honlearn.path_kernel.ridge import best_share, read
 from honlearn.paths.paths import Paths
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
@@ -53,12 +53,12 @@ class DGEClassifier(EnsembleEstimator):
     `features` are optional numbers for each entity ([V, F], dense or sparse, rows as in
     ``network.vocabulary``, or a DataFrame indexed by name), beside `identity` features or alone.
     `echo` lets a labelled node hear who it is, as published: it then learns its own name by heart, which says
-    nothing of nodes without a label (:class:`honlearn.models.neighborhoods.Echo`).
+    nothing of nodes without a label (:class:`honlearn.engine.neighborhoods.Echo`).
 
     Paths: `path_features` is how many numbers of each entity stand beside these at most, made of the steps
     that the network remembers (:func:`honlearn.hon.embedding.path_embedding`); which steps, and how many
     numbers, is chosen for the task. `kernel_share` is the share of the answer that a kernel regression on
-    them has beside the learners (:mod:`honlearn.models.reading`); ``"auto"`` chooses it on what learners hold
+    them has beside the learners (:mod:`honlearn.path_kernel.ridge`); ``"auto"`` chooses it on what learners hold
     back, ``kernel_share_`` tells. With 0 for both, the network alone speaks of the paths.
 
     Structure: `network` may also be paths (:class:`honlearn.Paths`) or their counts

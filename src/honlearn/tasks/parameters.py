@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from honlearn.engine.neighborhoods import Echo, ExactNeighborhood, Neighborhood, SampledNeighborhood
+from honlearn.engine.weights import Features
+from honlearn.ensemble.ensemble import MAX_LAYERS, VARIANTS, Architecture
+from honlearn.ensemble.training import TrainingOptions
 from honlearn.errors import InputError, ParameterError, check_choice, check_integer, check_real, listed
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.models.ensemble import MAX_LAYERS, VARIANTS, Architecture
-from honlearn.models.layers import LAYERS
-from honlearn.models.neighborhoods import Echo, ExactNeighborhood, Neighborhood, SampledNeighborhood
-from honlearn.models.training import TrainingOptions
-from honlearn.models.weights import Features
+from honlearn.learners.layers import LAYERS
 from honlearn.tasks.structure import PARAMETERS
 
 _OWNER = "DGEClassifier"

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from honlearn.ensemble.ensemble import Architecture
+from honlearn.ensemble.pairs import PairArchitecture
 from honlearn.errors import FormatError
 from honlearn.hon.formats import load_network
-from honlearn.models.ensemble import Architecture
-from honlearn.models.pairs import PairArchitecture
 from honlearn.tasks.storage import NETWORK, plain, read_config, read_tensors, unplain, write_model
 from honlearn.tasks.structure import PARAMETERS
 

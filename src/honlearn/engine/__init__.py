@@ -1,0 +1,1 @@
+"""The learners' arithmetic: compiled kernels, neighbourhoods, buffers, optimiser. Private."""

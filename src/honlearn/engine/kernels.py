@@ -1,0 +1,187 @@
+"""Compiled loops of the learners: sparse rows times dense rows, for learners `first` to `last`.
+
+Arrays carry the learner axis first, so a learner's table stays in cache and learners can run on threads
+without touching each other's rows. An axis of length 1 where L is expected means: shared by all learners.
+``indptr [R' + 1], indices [1|L, E], weights [1|L, E]`` are CSR rows (index −1: missing); ``rows [1|L, R]``
+says which CSR row each output row takes, and names the row for dropout, so that a mask does not depend on
+which other rows are computed; ``keys [L]`` and `threshold` drop entries (see hashing).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from honlearn.engine.hashing import hash32
+from honlearn.jit import njit
+
+
+@njit(fastmath={"contract", "nsz"}, error_model="numpy")
+def sum_rows(
+    first: Any,
+    last: Any,
+    indptr: Any,
+    indices: Any,
+    weights: Any,
+    rows: Any,
+    x: Any,
+    out: Any,
+    offset: Any,
+    scale: Any,
+    keys: Any,
+    threshold: Any,
+) -> Any:
+    """out[l, r, offset : offset + d] = scale · Σ_e weights[e] · x[l, indices[e]] over the entries kept."""
+    width = x.shape[2]
+    for learner in range(first, last):
+        table = x[learner if x.shape[0] > 1 else 0]
+        column = indices[learner if indices.shape[0] > 1 else 0]
+        weight = weights[learner if weights.shape[0] > 1 else 0]
+        which = rows[learner if rows.shape[0] > 1 else 0]
+        key = keys[learner]
+        for r in range(len(which)):
+            target = out[learner, r, offset : offset + width]
+            target[:] = 0
+            for e in range(indptr[which[r]], indptr[which[r] + 1]):
+                c = column[e]
+                if c < 0 or (threshold > 0 and hash32(np.uint32(e), key) < threshold):
+                    continue
+                w = weight[e] * scale
+                source = table[c]
+                for j in range(width):
+                    target[j] += w * source[j]
+
+
+@njit(fastmath={"contract", "nsz"}, error_model="numpy")
+def sum_rows_back(
+    first: Any,
+    last: Any,
+    indptr: Any,
+    indices: Any,
+    weights: Any,
+    rows: Any,
+    grad: Any,
+    offset: Any,
+    scale: Any,
+    keys: Any,
+    threshold: Any,
+    grad_x: Any,
+) -> Any:
+    """Add to grad_x[l, indices[e]] what :func:`sum_rows` spread from it; its transpose."""
+    width = grad_x.shape[2]
+    for learner in range(first, last):
+        table = grad_x[learner if grad_x.shape[0] > 1 else 0]
+        column = indices[learner if indices.shape[0] > 1 else 0]
+        weight = weights[learner if weights.shape[0] > 1 else 0]
+        which = rows[learner if rows.shape[0] > 1 else 0]
+        key = keys[learner]
+        for r in range(len(which)):
+            source = grad[learner, r, offset : offset + width]
+            for e in range(indptr[which[r]], indptr[which[r] + 1]):
+                c = column[e]
+                if c < 0 or (threshold > 0 and hash32(np.uint32(e), key) < threshold):
+                    continue
+                w = weight[e] * scale
+                target = table[c]
+                for j in range(width):
+                    target[j] += w * source[j]
+
+
+@njit(error_model="numpy")
+def max_rows(
+    first: Any,
+    last: Any,
+    indptr: Any,
+    indices: Any,
+    rows: Any,
+    x: Any,
+    out: Any,
+    winner: Any,
+    keys: Any,
+    threshold: Any,
+) -> Any:
+    """out[l, r] = elementwise max of x[l, indices[e]] over the entries kept, 0 if none; winner: its place."""
+    width = x.shape[2]
+    for learner in range(first, last):
+        table = x[learner if x.shape[0] > 1 else 0]
+        column = indices[learner if indices.shape[0] > 1 else 0]
+        which = rows[learner if rows.shape[0] > 1 else 0]
+        key = keys[learner]
+        for r in range(len(which)):
+            target, place = out[learner, r], winner[learner, r]
+            place[:] = -1
+            target[:] = 0
+            for e in range(indptr[which[r]], indptr[which[r] + 1]):
+                c = column[e]
+                if c < 0 or (threshold > 0 and hash32(np.uint32(e), key) < threshold):
+                    continue
+                source = table[c]
+                for j in range(width):
+                    if place[j] < 0 or source[j] > target[j]:
+                        target[j] = source[j]
+                        place[j] = c
+
+
+@njit(error_model="numpy")
+def max_rows_back(first: Any, last: Any, grad: Any, winner: Any, grad_x: Any) -> Any:
+    """Add grad[l, r] to the rows that won in :func:`max_rows`."""
+    for learner in range(first, last):
+        table = grad_x[learner if grad_x.shape[0] > 1 else 0]
+        for r in range(grad.shape[1]):
+            for j in range(grad.shape[2]):
+                c = winner[learner, r, j]
+                if c >= 0:
+                    table[c, j] += grad[learner, r, j]
+
+
+@njit(fastmath={"contract", "nsz"}, error_model="numpy")
+def activate(
+    first: Any, last: Any, x: Any, bias: Any, rows: Any, keys: Any, threshold: Any, scale: Any
+) -> Any:
+    """In place: x = dropout(relu(x + bias)), kept values times `scale`; rows [1|L, R] number the rows."""
+    for learner in range(first, last):
+        which = rows[learner if rows.shape[0] > 1 else 0]
+        shift = bias[learner if bias.shape[0] > 1 else 0]
+        key = keys[learner]
+        width = x.shape[2]
+        for r in range(x.shape[1]):
+            row = x[learner, r]
+            start = np.uint32(which[r] * width)
+            if threshold > 0:
+                for j in range(width):
+                    value = row[j] + shift[j]
+                    kept = (value > 0) & (hash32(start + np.uint32(j), key) >= threshold)
+                    row[j] = value * scale if kept else np.float32(0)
+            else:
+                for j in range(width):
+                    value = row[j] + shift[j]
+                    row[j] = value if value > 0 else np.float32(0)
+
+
+@njit(fastmath={"contract", "nsz"}, error_model="numpy")
+def activate_back(first: Any, last: Any, y: Any, grad: Any, scale: Any, grad_x: Any, grad_bias: Any) -> Any:
+    """grad_x = grad where :func:`activate` let y through, times `scale`; sums of it into grad_bias."""
+    for learner in range(first, last):
+        shift = grad_bias[learner if grad_bias.shape[0] > 1 else 0]
+        for r in range(y.shape[1]):
+            value, gradient, target = y[learner, r], grad[learner, r], grad_x[learner, r]
+            for j in range(y.shape[2]):
+                kept = gradient[j] * scale if value[j] > 0 else np.float32(0)
+                target[j] = kept
+                shift[j] += kept
+
+
+@njit(error_model="numpy")
+def drop(first: Any, last: Any, x: Any, out: Any, rows: Any, keys: Any, threshold: Any, scale: Any) -> Any:
+    """out = dropout(x), kept values times `scale`; its own transpose."""
+    for learner in range(first, last):
+        which = rows[learner if rows.shape[0] > 1 else 0]
+        key = keys[learner]
+        width = x.shape[2]
+        for r in range(x.shape[1]):
+            source, target = x[learner, r], out[learner, r]
+            start = np.uint32(which[r] * width)
+            for j in range(width):
+                kept = hash32(start + np.uint32(j), key) >= threshold
+                target[j] = source[j] * scale if kept else np.float32(0)

@@ -1,0 +1,124 @@
+"""Weights of the learners and what they multiply: stacked matrices, identity look-ups, user features.
+
+In: sizes, one random generator a learner, optional features of the entities. Out: tables ``[1|L, V, d]``,
+the input of the first layer already multiplied by a weight. A one-hot times a matrix is a row of that
+matrix, so identity features never exist as numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from honlearn.engine.neighborhoods import Rows
+from honlearn.engine.propagate import Dropout, drop, sum_rows
+from honlearn.engine.runtime import Runtime
+
+Generators = Sequence[torch.Generator]
+
+
+def glorot(generators: Generators, fan_in: int, fan_out: int) -> nn.Parameter:
+    """Return Glorot-uniform matrices [P, fan_in, fan_out], each drawn from its own generator."""
+    limit = (6.0 / (fan_in + fan_out)) ** 0.5
+    out = torch.empty(len(generators), fan_in, fan_out)
+    for matrix, generator in zip(out, generators, strict=True):
+        matrix.uniform_(-limit, limit, generator=generator)
+    return nn.Parameter(out)
+
+
+def zeros(generators: Generators, *shape: int) -> nn.Parameter:
+    """Return zeros [P, *shape]."""
+    return nn.Parameter(torch.zeros(len(generators), *shape))
+
+
+def split_width(width: int, groups: int) -> list[int]:
+    """Return the width of each group; the first takes what is left over.
+
+    >>> split_width(128, 3)
+    [44, 42, 42]
+    """
+    share = width // groups
+    return [width - share * (groups - 1), *[share] * (groups - 1)]
+
+
+class Features:
+    """User features of the entities [V, F]: a dense tensor, or sparse rows."""
+
+    def __init__(self, values: Any, device: torch.device | None = None) -> None:
+        self.shape: tuple[int, int] = tuple(values.shape)
+        self._dense: torch.Tensor | None = None
+        if hasattr(values, "tocsr"):
+            matrix = values.tocsr()
+            matrix.sum_duplicates()
+            data = np.asarray(matrix.data, np.float32)[None]
+            self._sparse = Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)[None], data)
+        else:
+            self._dense = torch.as_tensor(np.ascontiguousarray(values, np.float32)).to(device or "cpu")
+        self._rows = np.arange(self.shape[0], dtype=np.int32)[None]
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """Return what the numbers are made of: themselves, or of sparse rows indptr, indices and data."""
+        return list(self._sparse) if self._dense is None else [self._dense.cpu().numpy()]
+
+    def times(self, run: Runtime, weight: torch.Tensor, site: Dropout) -> torch.Tensor:
+        """Return dropout(features) · weight [P, F, d]: [L, V, d], or [P, V, d] without dropout."""
+        if site.rate == 0:
+            site = Dropout(0.0, np.zeros(len(weight), np.uint32))
+        if self._dense is None:
+            return sum_rows(run, self._sparse, self._rows, weight, site)
+        stacked = self._dense.expand(len(site.keys), *self.shape) if site.rate else self._dense[None]
+        return drop(run, self._rows, stacked, site) @ weight
+
+
+class InputWeight(nn.Module):
+    """A weight of the first layer: an identity table [P, V, d], a matrix for features [P, F, d], or both.
+
+    With both, the neighbour as a whole is dropped out (in the look-up); with features alone their elements.
+    """
+
+    def __init__(
+        self, generators: Generators, n_entities: int, features: Features | None, identity: bool, width: int
+    ) -> None:
+        super().__init__()
+        n_features = 0 if features is None else features.shape[1]
+        fan_in = n_features + (n_entities if identity else 0)
+        whole = glorot(generators, fan_in, width)
+        self.features = features
+        self.identity = nn.Parameter(whole[:, :n_entities].detach().clone()) if identity else None
+        rest = whole[:, n_entities if identity else 0 :].detach().clone()
+        self.matrix = nn.Parameter(rest) if n_features else None
+
+    def table(self, run: Runtime, site: Dropout) -> torch.Tensor:
+        """Return the input times this weight, [1|L, V, d]; `site` drops elements of features alone."""
+        if self.matrix is None or self.features is None:
+            assert self.identity is not None
+            return self.identity
+        if self.identity is None:
+            return self.features.times(run, self.matrix, site)
+        return self.identity + self._of_features(run, site)
+
+    def table_for_roots(self, run: Runtime, site: Dropout) -> torch.Tensor:
+        """Return :meth:`table` and below it the same without identities, [1|L, 2 V, d], where it has both."""
+        if self.matrix is None or self.identity is None:
+            return self.table(run, site)
+        nameless = self._of_features(run, site)
+        return torch.cat([self.identity + nameless, nameless], 1)
+
+    def _of_features(self, run: Runtime, site: Dropout) -> torch.Tensor:
+        """Return the features times their matrix, whole: beside identities, neighbours are dropped."""
+        assert self.matrix is not None
+        assert self.features is not None
+        return self.features.times(run, self.matrix, Dropout(0.0, site.keys))
+
+
+def as_features(values: Any, n_entities: int) -> NDArray[np.float32] | Any:
+    """Return user features as a float32 array or SciPy CSR [V, F]; None stays None."""
+    if values is None:
+        return None
+    array = values.tocsr().astype(np.float32) if hasattr(values, "tocsr") else np.asarray(values, np.float32)
+    return array

@@ -1,0 +1,1 @@
+"""Ensembles of learners: heads, training, inference, for nodes and pairs."""

@@ -1,0 +1,164 @@
+"""Inference: class probabilities and representations of nodes from a trained ensemble.
+
+In: entity codes. Out: probabilities of every member ``[L, B, C]``, averaged over draws of relatives or over
+all relatives weighted by Eq. 3. With exact neighbourhoods a relative is computed once, however often drawn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from honlearn.engine.neighborhoods import Neighborhood
+from honlearn.engine.runtime import Runtime
+from honlearn.ensemble.ensemble import Ensemble
+from honlearn.learners.layers import Pass
+from honlearn.sampling.relatives import RelativeSampler
+from honlearn.seeds import derive_seed
+
+# Largest tensor of representations held at once, in numbers.
+_CHUNK = 1 << 24
+
+
+def chunk_size(near: Neighborhood, learners: int, width: int) -> int:
+    """Return how many roots to compute at once so that no layer's output grows too large."""
+    return max(1, _CHUNK // (learners * width * near.rows_a_root))
+
+
+class Inference:
+    """Predicts with a trained ensemble; `n_draws` draws of relatives for each member, 0 for all of them.
+
+    Members are the learners of a bag. Where learners are pooled before the classes (concat, pool, attn), and
+    for batch*, members are L draws of relatives through the whole model. Over all relatives, the prediction
+    of a pooled model reads expectations of its representations under Eq. 3, instead of its members.
+    """
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        near: Neighborhood,
+        sampler: RelativeSampler,
+        seed: int,
+        run: Runtime,
+        n_draws: int,
+    ) -> None:
+        self.ensemble, self.near, self.sampler = ensemble.to(run.device).eval(), near, sampler
+        self.seed, self.run, self.n_draws = seed, run, n_draws
+        self.shape = ensemble.shape
+
+    def proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return the ensemble's probabilities for these entities, float32 [B, C]."""
+        members = self._members(nodes, self.n_draws).mean(0, dtype=np.float64)
+        return np.asarray(members / members.sum(1, keepdims=True), np.float32)
+
+    def member_proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return the probabilities of each member for these entities, float32 [L, B, C]."""
+        return self._members(nodes, self.n_draws if self.shape.variant == "bag" else max(self.n_draws, 1))
+
+    def votes(self, nodes: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.int32] | None]:
+        """Return what each member says from one draw [L, B, C], and the relatives it read [L, B].
+
+        A member that pools learners reads a relative for each of them, so there the second is None.
+        """
+        relatives = None if self.shape.is_joint else self._drawn(0)[:, nodes]
+        return self._members(nodes, 1), relatives
+
+    @torch.no_grad()
+    def _members(self, nodes: NDArray[np.int32], n_draws: int) -> NDArray[np.float32]:
+        """Return what is averaged, [M, B, C]; with no draws (all relatives) M is 1 where it is not a bag."""
+        relatives, table = self._represented(nodes, n_draws)
+        if self.shape.is_joint:
+            return self._joint(nodes, relatives, table, n_draws)
+        proba = torch.softmax(self.ensemble.head(table).double(), 2).float().cpu().numpy()
+        if n_draws == 0:
+            return self._expected(nodes, relatives, proba)
+        out = np.zeros((self.shape.n_learners, len(nodes), proba.shape[2]), np.float32)
+        learner = np.arange(len(out))[:, None] if len(proba) > 1 else 0
+        for draw in range(n_draws):
+            out += proba[learner, np.searchsorted(relatives, self._drawn(draw)[:, nodes])]
+        return out / np.float32(n_draws)
+
+    @torch.no_grad()
+    def embed(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return what the classes are read from, averaged over relatives or draws, float32 [B, d']."""
+        relatives, table = self._represented(nodes, self.n_draws)
+        values = table.cpu().numpy()
+        if self.n_draws == 0:
+            h = self._expected(nodes, relatives, values)
+        else:
+            drawn = [np.searchsorted(relatives, self._drawn(d)[:, nodes]) for d in range(self.n_draws)]
+            learner = np.arange(self.shape.n_learners)[:, None] if len(values) > 1 else 0
+            h = np.mean([values[learner, place] for place in drawn], axis=0, dtype=np.float32)
+        if self.shape.variant == "batch":
+            return np.asarray(h.mean(0), np.float32)
+        read: torch.Tensor = self.ensemble.head.read(torch.from_numpy(h).to(self.run.device))  # type: ignore[operator]
+        return np.asarray(read.cpu().numpy(), np.float32)
+
+    def _drawn(self, draw: int) -> NDArray[np.int32]:
+        """Return the relatives of a draw for each learner, int32 [L, V]."""
+        return self.sampler.draw(self.seed, range(self.shape.n_learners), "inference", draw)
+
+    def _needed(self, nodes: NDArray[np.int32], n_draws: int) -> NDArray[np.int32]:
+        """Return the distinct relatives that a prediction for these entities reads, ascending."""
+        network = self.sampler.network
+        if n_draws == 0:
+            possible = self.sampler.probabilities > 0
+            return np.flatnonzero(possible & np.isin(network.base, nodes)).astype(np.int32)
+        draws = n_draws * (self.shape.n_learners if self.shape.is_joint else 1)
+        return np.unique(np.stack([self._drawn(draw)[:, nodes] for draw in range(draws)]))
+
+    def _represented(self, nodes: NDArray[np.int32], n_draws: int) -> tuple[NDArray[np.int32], torch.Tensor]:
+        """Return the relatives needed [R], ascending, and their representations by each learner [P, R, d]."""
+        relatives = self._needed(nodes, n_draws)
+        learners = 1 if self.shape.variant == "batch" else self.shape.n_learners
+        streams = [derive_seed(self.seed, "inference", learner) for learner in range(learners)]
+        size = chunk_size(self.near, learners, max(self.shape.widths))
+        parts = []
+        for number, start in enumerate(range(0, len(relatives), size)):
+            roots = np.repeat(relatives[None, start : start + size], learners, 0)
+            this = Pass(self.run, np.array(streams, np.uint64), number)
+            parts.append(self.ensemble.represent(roots, self.near, this))
+        return relatives, torch.cat(parts, 1)
+
+    def _expected(
+        self, nodes: NDArray[np.int32], relatives: NDArray[np.int32], values: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """Return the expectation of values [P, R, d] of the relatives under Eq. 3 for each node [P, B, d]."""
+        network = self.sampler.network
+        base, chance = network.base[relatives], self.sampler.probabilities[relatives]
+        order = np.argsort(base, kind="stable")
+        starts = np.flatnonzero(np.diff(base[order], prepend=-1))
+        weighted = values[:, order] * chance[order].astype(np.float32)[None, :, None]
+        sums = np.add.reduceat(weighted, starts, axis=1)
+        return sums[:, np.searchsorted(base[order][starts], nodes)]
+
+    def _joint(
+        self, nodes: NDArray[np.int32], relatives: NDArray[np.int32], table: torch.Tensor, n_draws: int
+    ) -> NDArray[np.float32]:
+        """Return the probabilities of pooled learners: for L draws, or once over all relatives."""
+        size = max(1, _CHUNK // (16 * table.shape[0] * table.shape[2]))
+        members = self.shape.n_learners if n_draws else 1
+        out = np.zeros((members, len(nodes), self.shape.n_classes), np.float32)
+        for member in range(members):
+            for draw in range(max(n_draws, 1)):
+                drawn = self._drawn(member * n_draws + draw) if n_draws else None
+                for start in range(0, len(nodes), size):
+                    some = slice(start, start + size)
+                    h = self._pooled_input(nodes[some], relatives, table, drawn)
+                    proba = torch.softmax(self.ensemble.head(h)[0].double(), 1)
+                    out[member, some] += proba.float().cpu().numpy()
+        return out / np.float32(max(n_draws, 1))
+
+    def _pooled_input(
+        self,
+        nodes: NDArray[np.int32],
+        relatives: NDArray[np.int32],
+        table: torch.Tensor,
+        drawn: NDArray[np.int32] | None,
+    ) -> torch.Tensor:
+        """Return the representations [L, B, d] of a draw, or their expectations."""
+        if drawn is None:
+            return torch.from_numpy(self._expected(nodes, relatives, table.cpu().numpy())).to(table)
+        learners = torch.arange(table.shape[0], device=table.device)[:, None]
+        return table[learners, torch.from_numpy(np.searchsorted(relatives, drawn[:, nodes])).to(table.device)]

@@ -1,0 +1,90 @@
+"""Inference on pairs: probabilities of a link from a trained ensemble.
+
+In: pairs of entity codes. Out: probabilities of every member ``[L, B, 2]``. Pairs go in blocks; in a block
+each relative is represented once, however many pairs it is in, so nothing grows with the number of pairs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from honlearn.engine.neighborhoods import Neighborhood
+from honlearn.engine.runtime import Runtime
+from honlearn.ensemble.inference import Inference
+from honlearn.ensemble.pairs import PairEnsemble
+from honlearn.learners.layers import Pass
+from honlearn.sampling.pairs import Pairs, PairSampler
+from honlearn.sampling.relatives import RelativeSampler
+
+BLOCK = 1 << 14
+
+
+class PairInference(Inference):
+    """Predicts links; `n_draws` draws of relatives for each member and pair, 0 for all relatives.
+
+    Over all relatives either end is its expected representation under Eq. 3: the product of two families
+    would be the exact mean, at the price of their sizes multiplied. Draws follow Eq. 4 where `joint` says so
+    and the pair has an edge that may be seen, else Eq. 3. Members are as for nodes.
+    """
+
+    ensemble: PairEnsemble
+
+    def __init__(
+        self,
+        ensemble: PairEnsemble,
+        near: Neighborhood,
+        sampler: PairSampler,
+        seed: int,
+        run: Runtime,
+        n_draws: int,
+        joint: bool,
+    ) -> None:
+        super().__init__(ensemble, near, RelativeSampler(sampler.network), seed, run, n_draws)
+        self.pair_sampler, self.joint = sampler, joint
+
+    def proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return the ensemble's probabilities for these pairs [B, 2], float32 [B, 2]."""
+        members = self._members(nodes, self.n_draws).mean(0, dtype=np.float64)
+        return np.asarray(members / members.sum(1, keepdims=True), np.float32)
+
+    @torch.no_grad()
+    def _members(self, nodes: NDArray[np.int32], n_draws: int) -> NDArray[np.float32]:
+        """Return what is averaged for these pairs, [M, B, 2]."""
+        blocks = [self._block(nodes[a : a + BLOCK], n_draws) for a in range(0, len(nodes), BLOCK)]
+        return np.concatenate(blocks, 1)
+
+    def _block(self, pairs: Pairs, n_draws: int) -> NDArray[np.float32]:
+        entities = np.unique(pairs).astype(np.int32)
+        relatives, table = self._represented(entities, n_draws)
+        if n_draws == 0:
+            h = torch.from_numpy(self._expected(entities, relatives, table.cpu().numpy())).to(table)
+            return self._proba(h, np.searchsorted(entities, pairs)[None])
+        members, out = self.shape.n_learners, None
+        draws = members * n_draws if self.shape.is_joint else n_draws
+        parts = []
+        for draw in range(draws):
+            drawn = self.pair_sampler.draw(
+                pairs, self.seed, range(members), "inference", draw, joint=self.joint
+            )
+            places = np.searchsorted(relatives, drawn)
+            if self.shape.variant == "batch":
+                part = np.concatenate([self._proba(table, place[None]) for place in places])
+            else:
+                part = self._proba(table, places)
+            parts.append(part)
+        out = np.stack(parts)
+        if self.shape.is_joint:
+            return np.asarray(out.reshape(members, n_draws, len(pairs), -1).mean(1), np.float32)
+        return np.asarray(out.mean(0), np.float32)
+
+    def _proba(self, h: torch.Tensor, places: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return the probabilities [G, B, 2] of pairs at these places [1|L, B, 2] of h [P, R, d]."""
+        this = Pass(self.run, np.zeros(len(h), np.uint64), 0)
+        logits = self.ensemble.score(h, places.astype(np.int32), this)
+        return torch.softmax(logits.double(), 2).float().cpu().numpy()
+
+    def _needed(self, nodes: NDArray[np.int32], n_draws: int) -> NDArray[np.int32]:
+        """Return the relatives of these entities that may be read, ascending."""
+        return self.pair_sampler.possible(nodes, self.joint and n_draws > 0)

@@ -1,0 +1,1 @@
+"""Graph neural networks that an ensemble is made of."""

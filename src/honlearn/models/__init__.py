@@ -1,1 +1,0 @@
-"""Models: base learners stacked along a learner axis, and the ensembles that pool them."""

@@ -1,0 +1,1 @@
+"""Path vectors, kernel ridge regression on them, and its calibration."""

@@ -1,0 +1,109 @@
+"""Which vectors of paths suit a task: reach, smoothing and length, for learners and for the kernel.
+
+In: a network and labelled entities. Out: vectors [V, d] (:func:`honlearn.hon.embedding.path_embedding`). They
+are compared by what a kernel on them says of examples left out (:mod:`honlearn.path_kernel.ridge`), which has a
+closed form, so that the choice takes seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from honlearn.ensemble.examples import Examples
+from honlearn.hon.embedding import embedding, steps_to_others, unit
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.path_kernel.calibration import Rows
+from honlearn.path_kernel.ridge import PENALTIES, Kernel, shuffled
+
+# Reach and smoothing; learners take the first whose loss is within noise of the least.
+_STEPS = ((2, 1.0), (2, 0.75), (1, 1.0), (1, 0.75))
+_LENGTHS = (8, 16, 32, 64, 128)
+# Reach and smoothing are compared at these lengths.
+_SHORT = (16, 32)
+# Vectors are compared on so many examples, landmarks and penalties at most.
+_COMPARED, _LANDMARKS, _PENALTIES = 4096, 256, PENALTIES[::2]
+
+
+class Vectors(NamedTuple):
+    """Numbers of each entity [V, d] from steps up to `reach` away, the weightiest first."""
+
+    reach: int
+    smoothing: float
+    numbers: Rows
+
+    def first(self, count: int) -> NDArray[np.float32]:
+        """Return the first numbers of each entity at a length of 1, for learners."""
+        return unit(self.numbers[:, :count]).astype(np.float32)
+
+
+# What the best vectors of one step lose on each example [n], and these, by all that they come from.
+OneStep = dict[tuple[str, float, tuple[int, ...]], tuple[Rows, Vectors]]
+
+
+def choose_vectors(
+    network: HigherOrderNetwork,
+    examples: Examples,
+    n_classes: int,
+    seed: int,
+    one_step: OneStep | None = None,
+) -> tuple[Vectors, Vectors]:
+    """Return vectors for learners and those for the kernel, which say most of labelled entities left out.
+
+    Learners look at neighbours themselves, so theirs reach two steps, which hold the memory, unless one step
+    says more by more than a standard error. In `one_step` stands what one step said on other networks: those
+    of the same paths have it in common, and it is not made again.
+    """
+    examples = shuffled(examples, seed)
+    examples = examples.take(np.arange(min(len(examples), _COMPARED)))
+    # On several threads sums come out in another order, and with them the last bits.
+    with threadpool_limits(1):
+        compared = _Comparison(network, examples, n_classes, {} if one_step is None else one_step)
+        short = [compared.best(*steps, _SHORT) for steps in _STEPS]
+        least, sharp = min(short, key=lambda one: float(one[0].mean()))
+        safe = next(vectors for losses, vectors in short if _is_within_noise(losses - least))
+        learned, read = ((vectors.reach, vectors.smoothing) for vectors in (safe, sharp))
+        found = {steps: compared.best(*steps, _LENGTHS)[1] for steps in dict.fromkeys([learned, read])}
+        return found[learned], found[read]
+
+
+class _Comparison:
+    """Vectors of a network, compared by what a kernel on them says of examples that are left out."""
+
+    def __init__(
+        self, network: HigherOrderNetwork, examples: Examples, n_classes: int, one_step: OneStep
+    ) -> None:
+        self.examples, self.n_classes, self.one_step = examples, n_classes, one_step
+        self.ahead = {reach: steps_to_others(network, reach) for reach in {reach for reach, _ in _STEPS}}
+        self.most = max(network.n_entities // 2, 1)
+        near, digest = self.ahead[1], hashlib.sha256(str(n_classes).encode())
+        for array in (near.indptr, near.indices, near.data, *examples.arrays()):
+            digest.update(array.tobytes())
+        self.mark = digest.hexdigest()
+
+    def best(self, reach: int, smoothing: float, lengths: tuple[int, ...]) -> tuple[Rows, Vectors]:
+        """Return the losses [n] and the vectors of the length with the least."""
+        if reach > 1:
+            return self._best(reach, smoothing, lengths)
+        key = (self.mark, smoothing, lengths)
+        if key not in self.one_step:
+            self.one_step[key] = self._best(reach, smoothing, lengths)
+        return self.one_step[key]
+
+    def _best(self, reach: int, smoothing: float, lengths: tuple[int, ...]) -> tuple[Rows, Vectors]:
+        shorter = sorted({min(length, self.most) for length in lengths})
+        every, tried = embedding(self.ahead[reach], shorter[-1], smoothing), []
+        for length in shorter:
+            kernel = Kernel(every[:, :length], self.examples, self.n_classes, _LANDMARKS)
+            found = min(kernel.fits(_PENALTIES), key=lambda fit: fit.loss)
+            tried.append((found.losses, Vectors(reach, smoothing, every[:, :length])))
+        return min(tried, key=lambda one: float(one[0].mean()))
+
+
+def _is_within_noise(differences: Rows) -> bool:
+    """Return whether the mean of these is at most one standard error."""
+    return bool(differences.mean() <= differences.std() / np.sqrt(len(differences)))

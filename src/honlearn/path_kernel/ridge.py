@@ -1,0 +1,201 @@
+"""A kernel's reading of the paths: how an entity's place in them alone speaks for its class.
+
+In: vectors of entities (:mod:`honlearn.path_kernel.path_vectors`) and labelled ones. Out: class probabilities of
+every entity [V, C], those of a labelled one from all the others. Entities are alike as far as their vectors x
+are,
+
+    k(i, j) = exp(−γ |x_i − x_j|² / d).
+
+A ridge regression on this kernel, over a limited number of landmarks (Nyström), gives scores, and a softmax
+of them is calibrated on examples that were left out. For those there is a closed form: without example i its
+score is (f_i − h_i y_i) / (1 − h_i), h_i its leverage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax, softmax
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from honlearn.ensemble.examples import Examples
+from honlearn.hon.embedding import unit
+from honlearn.path_kernel.calibration import Calibration, Rows, calibrate
+from honlearn.seeds import generator
+
+PENALTIES = tuple(10.0 ** np.arange(-3, 1.1, 0.5))
+_GAMMA = 0.3
+_LANDMARKS = 1024
+# Entities whose kernel rows are held at once.
+_BLOCK = 8192
+_PARTS = 5
+
+
+class Reading(NamedTuple):
+    """Probabilities float32 [V, C], the log loss of labelled entities left out, and the penalty chosen."""
+
+    proba: NDArray[np.float32]
+    loss: float
+    penalty: float
+
+
+def read(numbers: Rows, examples: Examples, n_classes: int, seed: int) -> Reading:
+    """Return what these vectors [V, d] say of the classes of all entities."""
+    with threadpool_limits(1):
+        kernel = Kernel(numbers, shuffled(examples, seed), n_classes, _LANDMARKS)
+        return kernel.reading(min(kernel.fits(PENALTIES), key=lambda fit: fit.loss))
+
+
+def shuffled(examples: Examples, seed: int) -> Examples:
+    """Return the examples once each, in random order: the first ones are landmarks."""
+    examples = _once(examples)
+    return examples.take(generator(seed, "reading").permutation(len(examples)))
+
+
+def _once(examples: Examples) -> Examples:
+    """Return each label of each entity once, with all its weight: a twin would tell what is left out."""
+    pairs = np.stack([examples.nodes.astype(np.int64), examples.labels])
+    _, first, which = np.unique(pairs, axis=1, return_index=True, return_inverse=True)
+    if len(first) == len(examples):
+        return examples
+    weights = np.bincount(which.ravel(), examples.weights).astype(np.float32)
+    order = np.argsort(first)
+    return Examples(examples.nodes[first[order]], examples.labels[first[order]], weights[order])
+
+
+def _standardised(numbers: Rows) -> Rows:
+    """Return the rows at a length of 1, then each column with mean 0 and deviation 1."""
+    rows = unit(numbers)
+    rows -= rows.mean(0)
+    deviation = rows.std(0)
+    return np.asarray(rows / np.where(deviation > 1e-9, deviation, 1.0))
+
+
+class _Fit(NamedTuple):
+    """A penalty, the coefficients of the landmarks [m, C], the calibration, and what is left out: [n, C]."""
+
+    penalty: float
+    coefficients: Rows
+    calibration: Calibration
+    left_out: Rows
+    losses: Rows
+
+    @property
+    def loss(self) -> float:
+        """The mean log loss."""
+        return float(self.losses.mean())
+
+
+class Kernel:
+    """Ridge regression of the classes on a kernel over vectors [V, d]; the first examples are landmarks."""
+
+    def __init__(self, numbers: Rows, examples: Examples, n_classes: int, landmarks: int) -> None:
+        self.vectors, self.examples, self.n_classes = _standardised(numbers), examples, n_classes
+        weights = examples.weights.astype(np.float64)
+        self.weights = weights / max(weights.mean(), 1e-12)
+        self.landmarks = self.vectors[np.unique(examples.nodes[:landmarks])]
+        values, basis = np.linalg.eigh(self._kernel(self.landmarks))
+        kept = values > 1e-9 * values[-1]
+        self._lift = basis[:, kept] / np.sqrt(values[kept])
+
+    def _kernel(self, rows: Rows) -> Rows:
+        """Return how alike these vectors and the landmarks are, [n, m]."""
+        apart = np.square(rows).sum(1)[:, None] + np.square(self.landmarks).sum(1)
+        apart -= 2 * rows @ self.landmarks.T
+        return np.asarray(np.exp(-_GAMMA / rows.shape[1] * np.maximum(apart, 0)))
+
+    def fits(self, penalties: Sequence[float]) -> Iterator[_Fit]:
+        """Yield a fit for each penalty; its loss is of examples left out, but calibrated with them."""
+        labels, weights = self.examples.labels, self.weights
+        truth = np.eye(self.n_classes)[labels]
+        truth -= weights @ truth / len(labels)
+        blocks = [slice(start, start + _BLOCK) for start in range(0, len(labels), _BLOCK)]
+        size = self._lift.shape[1]
+        gram, onto = np.zeros((size, size)), np.zeros((size, self.n_classes))
+        for block in blocks:
+            rows = self._lifted(block)
+            weighted = rows * weights[block, None]
+            gram += weighted.T @ rows
+            onto += weighted.T @ truth[block]
+        values, basis = np.linalg.eigh(gram)
+        values, onto = np.maximum(values, 0), basis.T @ onto
+        left_out = np.empty((len(penalties), *truth.shape))
+        for block in blocks:
+            rows = self._lifted(block) @ basis
+            for place, penalty in enumerate(penalties):
+                leverage = weights[block] * (np.square(rows) @ (1 / (values + penalty)))
+                leverage = np.minimum(leverage, 1 - 1e-6)[:, None]
+                fitted = rows @ (onto / (values + penalty)[:, None])
+                left_out[place, block] = (fitted - leverage * truth[block]) / (1 - leverage)
+        calibration = None
+        for penalty, scores in zip(penalties, left_out, strict=True):
+            coefficients = self._lift @ (basis @ (onto / (values + penalty)[:, None]))
+            calibration = calibrate(scores, labels, weights, calibration)
+            yield _Fit(penalty, coefficients, calibration, scores, self._losses(calibration.logits(scores)))
+
+    def _losses(self, logits: Rows) -> Rows:
+        """Return the log loss of each example times its weight, [n]; weights have a mean of 1."""
+        chance = log_softmax(logits, 1)[np.arange(len(logits)), self.examples.labels]
+        return np.asarray(-self.weights * chance)
+
+    def _lifted(self, block: slice) -> Rows:
+        """Return features of a block of examples whose products are the kernel, [b, m']."""
+        return np.asarray(self._kernel(self.vectors[self.examples.nodes[block]]) @ self._lift)
+
+    def reading(self, fit: _Fit) -> Reading:
+        """Return what a fit says of every entity; of a labelled one, by fit and calibration without it."""
+        proba = np.empty((len(self.vectors), self.n_classes), np.float32)
+        for start in range(0, len(proba), _BLOCK):
+            scores = self._kernel(self.vectors[start : start + _BLOCK]) @ fit.coefficients
+            proba[start : start + _BLOCK] = softmax(fit.calibration.logits(scores), 1)
+        part, logits = np.arange(len(self.examples)) % _PARTS, np.empty_like(fit.left_out)
+        for number in range(_PARTS):
+            rest, own = part != number, part == number
+            known = (fit.left_out[rest], self.examples.labels[rest], self.weights[rest])
+            logits[own] = calibrate(*known, fit.calibration).logits(fit.left_out[own])
+        proba[self.examples.nodes] = softmax(logits, 1)
+        return Reading(proba, float(self._losses(logits).mean()), fit.penalty)
+
+
+def best_share(
+    reading: Reading, examples: Examples, held: NDArray[np.int64], chance: NDArray[np.float64]
+) -> float:
+    """Return the share of the answer that a reading earns beside learners: 0 to 0.5 in steps of 0.05.
+
+    Learners held back the examples at `held` [G, h] and gave their truth the `chance` [G, h]. An example is
+    held back by a few of them, but all G will answer: the loss of a mean of k learners is taken to fall as
+    1 / k, at the rate at which it falls from one learner to the few. Where nothing was held back, nothing can
+    be compared: then it is a quarter.
+
+    >>> examples = Examples(np.arange(2, dtype=np.int32), np.array([0, 1]), np.ones(2, np.float32))
+    >>> reading = Reading(np.array([[0.1, 0.9], [0.1, 0.9]], np.float32), 0.0, 1.0)
+    >>> held = np.array([[0, 1]])
+    >>> best_share(reading, examples, held, np.array([[0.9, 0.9]]))
+    0.0
+    >>> best_share(reading, examples, held, np.array([[0.9, 0.1]]))
+    0.5
+    """
+    if not held.size:
+        return 0.25
+    which, known = np.unique(held, return_inverse=True)
+    known, voices = known.ravel(), np.bincount(known.ravel())
+    few = np.bincount(known, chance.ravel()) / voices
+    read = reading.proba[examples.nodes[which], examples.labels[which]].astype(np.float64)
+    weights = examples.weights[which].astype(np.float64)
+    total, spread = max(float(weights.sum()), 1e-12), max(float(weights @ (1 - 1 / voices)), 1e-12)
+
+    def loss(share: float) -> float:
+        of_one = _log_loss((1 - share) * chance.ravel() + share * read[known])
+        of_one = np.bincount(known, of_one) / voices
+        falls = weights @ (of_one - _log_loss((1 - share) * few + share * read)) / spread
+        return float(weights @ of_one / total - falls * (1 - 1 / len(held)))
+
+    shares = (np.arange(11) / 20).tolist()
+    return float(min(shares, key=loss))
+
+
+def _log_loss(chance: Rows) -> Rows:
+    return np.asarray(-np.log(np.maximum(chance, 1e-12)))

@@ -1,0 +1,242 @@
+"""Training: independence of learners, early stopping, resuming, batches and splits."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from model_cases import small_network
+
+from honlearn.engine.neighborhoods import ExactNeighborhood, Neighborhood, SampledNeighborhood
+from honlearn.engine.runtime import Runtime
+from honlearn.ensemble.checkpoint import load_checkpoint
+from honlearn.ensemble.ensemble import Architecture, Ensemble
+from honlearn.ensemble.examples import Examples, shuffled_batches, split
+from honlearn.ensemble.training import Problem, Trainer, TrainingOptions
+from honlearn.errors import FormatError
+from honlearn.sampling import RelativeSampler
+
+HON = small_network(1, entities=40, extra=30, edges=260)
+OPTIONS = TrainingOptions(batch_size=8, max_epochs=7, patience=3, validation_fraction=0.2, show=False)
+
+
+def examples() -> Examples:
+    labels = np.arange(HON.n_entities) % 3
+    return Examples(np.arange(HON.n_entities, dtype=np.int32), labels, np.ones(len(labels), np.float32))
+
+
+def trainer(
+    variant: str = "bag",
+    shared: bool = False,
+    learners: list[int] | None = None,
+    near: Neighborhood | None = None,
+    options: TrainingOptions = OPTIONS,
+    threads: int = 1,
+    kind: type[Trainer] = Trainer,
+    schedule: list[list[int]] | None = None,
+) -> Trainer:
+    shape = Architecture(variant, shared or variant == "batch", 4, 3, HON.n_entities, widths=(9, 6))
+    who = [0, 1, 2, 3] if learners is None else learners
+    near = near or ExactNeighborhood(HON, 2)
+    model = Ensemble(shape, 5, who)
+    problem = Problem(near, RelativeSampler(HON), examples(), 5, who)
+    return kind(model, problem, options, Runtime(n_threads=threads), schedule, "test")
+
+
+@pytest.mark.parametrize("near", [ExactNeighborhood(HON, 2), SampledNeighborhood(HON, (4, 2))])
+def test_learners_of_a_bag_train_together_as_alone(near: Neighborhood) -> None:
+    together = trainer(near=near)
+    state = together.fit()
+    for learner in range(4):
+        alone = trainer(learners=[learner], near=near)
+        for name, tensor in alone.fit().items():
+            torch.testing.assert_close(tensor[0], state[name][learner], rtol=0, atol=0)
+        assert alone.at.best_epochs[0][0] == together.at.best_epochs[0][learner]
+
+
+def test_threads_change_nothing() -> None:
+    one, two = trainer(threads=1).fit(), trainer(threads=2).fit()
+    assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+def test_what_is_held_back_is_judged_by_the_best_weights() -> None:
+    together = trainer()
+    together.fit()
+    held, chance = together.held_chance()
+    assert held.shape == chance.shape == (4, 8)
+    for learner in range(4):
+        alone = trainer(learners=[learner])
+        alone.fit()
+        # A learner's best epoch is the one with the least loss on the part that it holds back.
+        best = min(row["validation_loss"] for row in alone.at.history)
+        np.testing.assert_allclose(-np.log(chance[learner]).mean(), best, rtol=1e-5)
+    # Learners leave at different epochs, and all are judged.
+    assert len(set(together.at.best_epochs[0])) > 1
+    assert len(np.unique(held, axis=0)) == 4
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("variant", ["pool", "concat", "attn", "batch"])
+def test_learners_that_are_pooled_hold_back_one_part(variant: str, shared: bool) -> None:
+    run = trainer(variant, shared)
+    run.fit()
+    held, chance = run.held_chance()
+    assert held.shape == chance.shape == (1, 8)
+    assert np.array_equal(held[0], split(examples().labels, 0.2, 5, "joint")[1])
+    best = min(row["validation_loss"] for row in run.at.history)
+    np.testing.assert_allclose(-np.log(chance[0]).mean(), best, rtol=1e-5)
+
+
+def test_every_draw_of_a_bag_star_is_judged_on_its_own_part() -> None:
+    run = trainer("bag", True)
+    state = {name: tensor.clone() for name, tensor in run.fit().items()}
+    held, chance = run.held_chance()
+    assert held.shape == chance.shape == (4, 8)
+    for stage in range(4):
+        assert np.array_equal(held[stage], split(examples().labels, 0.2, 5, stage)[1])
+        best = min(row["validation_loss"] for row in run.at.history if row["stage"] == stage)
+        np.testing.assert_allclose(-np.log(chance[stage]).mean(), best, rtol=1e-5)
+    # Being judged changes neither the states nor the next judgement.
+    assert all(torch.equal(torch.cat([one[name] for one in run.finished]), state[name]) for name in state)
+    assert run.held_chance()[1].tobytes() == chance.tobytes()
+
+
+@pytest.mark.parametrize(("variant", "shared"), [("bag", False), ("bag", True), ("pool", False)])
+def test_where_nothing_is_held_back_nothing_is_judged(variant: str, shared: bool) -> None:
+    run = trainer(variant, shared, options=dataclasses.replace(OPTIONS, validation_fraction=0.0))
+    run.fit()
+    held, chance = run.held_chance()
+    assert held.shape == chance.shape == (1 if variant == "pool" else 4, 0)
+
+
+class Killed(Exception):
+    pass
+
+
+class Mortal(Trainer):
+    """Writes a checkpoint after every batch and dies after some of them."""
+
+    lives = 0
+
+    def _maybe_save(self) -> None:
+        super()._maybe_save()
+        Mortal.lives -= 1
+        if Mortal.lives == 0:
+            raise Killed
+
+
+@pytest.mark.parametrize(
+    ("variant", "shared"),
+    [("bag", False), ("bag", True), ("pool", False), ("concat", True), ("attn", False), ("batch", False)],
+)
+def test_a_killed_run_resumes_to_the_same_bytes(variant: str, shared: bool, tmp_path: Path) -> None:
+    straight = trainer(variant, shared)
+    expected = straight.fit()
+    options = dataclasses.replace(OPTIONS, checkpoint=tmp_path / "run.ckpt", checkpoint_seconds=0.0)
+    deaths = 0
+    for lives in (3, 5, 4, 10**9):
+        Mortal.lives = lives
+        run = trainer(variant, shared, options=options, kind=Mortal)
+        try:
+            got = run.fit()
+            break
+        except Killed:
+            deaths += 1
+    assert deaths == 3
+    assert run.at.history == straight.at.history
+    assert run.at.best_epochs == straight.at.best_epochs
+    assert all(torch.equal(got[name], expected[name]) for name in expected)
+    for ours, theirs in zip(run.held_chance(), straight.held_chance(), strict=True):
+        assert ours.tobytes() == theirs.tobytes()
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    options = dataclasses.replace(OPTIONS, checkpoint=path, checkpoint_seconds=0.0)
+    trainer(options=options).fit()
+    with pytest.raises(FormatError, match="belongs to a fit with other data, parameters or seed"):
+        load_checkpoint(path, "other")
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(FormatError, match="not a readable checkpoint"):
+        trainer(options=options).fit()
+
+
+def test_the_best_epoch_of_each_learner_is_restored() -> None:
+    class Watching(Trainer):
+        def _validate(self) -> tuple[list[float], list[float]]:
+            losses, scores = super()._validate()
+            state = {name: tensor.clone() for name, tensor in self.ensemble.state_dict().items()}
+            for place, group in enumerate(self.at.live):
+                seen[group].append((losses[place], {name: state[name][place] for name in state}))
+            return losses, scores
+
+    seen: dict[int, list[tuple[float, dict[str, torch.Tensor]]]] = defaultdict(list)
+    options = dataclasses.replace(OPTIONS, max_epochs=12, patience=3, learning_rate=0.1)
+    run = trainer(options=options, kind=Watching)
+    state = run.fit()
+    for learner in range(4):
+        losses = [loss for loss, _ in seen[learner]]
+        best = run.at.best_epochs[0][learner]
+        assert losses[best - 1] == min(losses)
+        assert len(losses) == min(best + options.patience, options.max_epochs)
+        for name, tensor in state.items():
+            assert torch.equal(tensor[learner], seen[learner][best - 1][1][name])
+    assert len({len(rows) for rows in seen.values()}) > 1
+
+
+def test_a_schedule_trains_every_learner_for_its_own_epochs() -> None:
+    all_of_it = trainer(schedule=[[1, 2, 3, 3]])
+    state = all_of_it.fit()
+    assert len(all_of_it.at.history) == 3
+    short = trainer(schedule=[[1, 1, 1, 1]]).fit()
+    for name, tensor in state.items():
+        assert torch.equal(tensor[0], short[name][0])
+    assert any(not torch.equal(state[name][1], short[name][1]) for name in state)
+
+
+def test_bag_star_goes_on_from_draw_to_draw() -> None:
+    run = trainer("bag", True)
+    state = run.fit()
+    assert len(run.at.best_epochs) == 4
+    assert {row["stage"] for row in run.at.history} == {0, 1, 2, 3}
+    weight = state["head.weight"]
+    assert weight.shape[0] == 4
+    # Each draw starts where the last one ended, nearer than a fresh start would be.
+    fresh = Ensemble(run.shape, 5, [0]).state_dict()["head.weight"][0]
+    assert (weight[2] - weight[1]).norm() < (weight[2] - fresh).norm()
+
+
+def test_loss_falls_and_history_says_so() -> None:
+    options = dataclasses.replace(OPTIONS, input_dropout=0.0, hidden_dropout=0.0, max_epochs=30, patience=30)
+    run = trainer(options=options)
+    run.fit()
+    losses = [row["loss"] for row in run.at.history]
+    assert losses[-1] < 0.5 * losses[0]
+    assert set(run.at.history[0]) >= {"stage", "epoch", "loss", "validation_loss", "validation_score"}
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.floats(0, 0.9), st.integers(0, 99))
+def test_splits_are_stratified_and_complete(labels: list[int], fraction: float, seed: int) -> None:
+    y = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    train, held = split(y, fraction, seed, 0)
+    assert sorted([*train, *held]) == list(range(len(y)))
+    for code, count in enumerate(np.bincount(y)):
+        inside = int((y[held] == code).sum())
+        assert inside <= count - 1
+        assert abs(inside - min(count * fraction, count - 1)) < 1
+
+
+def test_batches_hold_every_position_once_and_differ_between_groups() -> None:
+    positions = np.stack([np.arange(23), np.arange(23) + 100])
+    batches = shuffled_batches(positions, 5, 0, [0, 1], 3)
+    assert {batch.shape[1] for batch in batches} == {4, 5}
+    whole = np.concatenate(batches, 1)
+    assert np.array_equal(np.sort(whole, 1), positions)
+    assert not np.array_equal(whole[0], whole[1] - 100)
+    assert np.array_equal(np.concatenate(shuffled_batches(positions[1:], 5, 0, [1], 3), 1)[0], whole[1])
