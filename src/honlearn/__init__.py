@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from honlearn import datasets as datasets
+    from honlearn import learners as learners
     from honlearn.baselines.saving import load_model as load_model
     from honlearn.errors import HonlearnError as HonlearnError
     from honlearn.hon import GramCounts as GramCounts
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from honlearn.tasks import DGEClassifier as DGEClassifier
     from honlearn.tasks import DGELinkPredictor as DGELinkPredictor
     from honlearn.tasks import split_links as split_links
+    from honlearn.tasks.settings import Pairs as Pairs
+    from honlearn.tasks.settings import PathKernel as PathKernel
+    from honlearn.tasks.settings import Structure as Structure
+    from honlearn.tasks.settings import Training as Training
 
 _HOME = {
     "HonlearnError": "honlearn.errors",
@@ -41,14 +46,19 @@ _HOME = {
     "DGELinkPredictor": "honlearn.tasks",
     "load_model": "honlearn.baselines.saving",
     "split_links": "honlearn.tasks",
+    "Pairs": "honlearn.tasks.settings",
+    "PathKernel": "honlearn.tasks.settings",
+    "Structure": "honlearn.tasks.settings",
+    "Training": "honlearn.tasks.settings",
 }
+_PACKAGES = ("datasets", "learners")
 
-__all__ = ["__version__", "datasets", *sorted(_HOME)]
+__all__ = ["__version__", *_PACKAGES, *sorted(_HOME)]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "datasets":
-        return importlib.import_module("honlearn.datasets")
+    if name in _PACKAGES:
+        return importlib.import_module(f"honlearn.{name}")
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     raise AttributeError(f"module 'honlearn' has no attribute {name!r}")

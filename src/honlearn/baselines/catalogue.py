@@ -37,7 +37,7 @@ _DESCRIPTIONS = {
     "honem": "truncated SVD of the higher-order neighbourhood matrix, regression (Saebi et al. 2020)",
     "path2vec": "skip-gram on the paths, or on walks over the network, and regression (Mikolov et al. 2013)",
     "dbgnn": "De Bruijn graph neural network: two graphs and a bipartite layer (Qarkaxhija et al. 2022)",
-    "path-kernel": "kernel regression on vectors of the paths: the reading in our ensemble, alone (ours)",
+    "path-kernel": "kernel ridge regression on path vectors: the kernel of our ensemble, alone (ours)",
     "majority": "the floor for nodes: class frequencies",
     "popularity": "the floor for links: product of degrees",
     "graphsaint": "convolutions trained on subgraphs of random walks (Zeng et al. 2020)",
@@ -45,13 +45,13 @@ _DESCRIPTIONS = {
 }
 # Name: the class for nodes and the class for links, None where there is none.
 _HOMES: dict[str, tuple[str | None, str | None]] = {
-    "gcn": ("gcn:GCNClassifier", "gcn:GCNLinkPredictor"),
-    "gcnii": ("gcnii:GCNIIClassifier", "gcnii:GCNIILinkPredictor"),
-    "gat": ("gat:GATClassifier", "gat:GATLinkPredictor"),
-    "gatv2": ("gatv2:GATv2Classifier", "gatv2:GATv2LinkPredictor"),
+    "gcn": ("single:GCNClassifier", "single:GCNLinkPredictor"),
+    "gcnii": ("single:GCNIIClassifier", "single:GCNIILinkPredictor"),
+    "gat": ("single:GATClassifier", "single:GATLinkPredictor"),
+    "gatv2": ("single:GATv2Classifier", "single:GATv2LinkPredictor"),
     "ho-gnn": ("ho_gnn:HOGNNClassifier", "ho_gnn:HOGNNLinkPredictor"),
-    "graphsage": ("graphsage:GraphSAGEClassifier", "graphsage:GraphSAGELinkPredictor"),
-    "gin": ("gin:GINClassifier", "gin:GINLinkPredictor"),
+    "graphsage": ("single:GraphSAGEClassifier", "single:GraphSAGELinkPredictor"),
+    "gin": ("single:GINClassifier", "single:GINLinkPredictor"),
     "seal": (None, "seal:SEALLinkPredictor"),
     "honem": ("honem:HONEMClassifier", "honem:HONEMLinkPredictor"),
     "path2vec": ("path2vec:Path2vecClassifier", "path2vec:Path2vecLinkPredictor"),

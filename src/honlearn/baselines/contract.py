@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
-from honlearn.errors import InputError, ParameterError, check_integer
+from honlearn.errors import ParameterError, check_integer
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.sampling.pairs import Pairs
 from honlearn.seeds import root_seed
@@ -137,34 +137,29 @@ class NodeBaseline(Baseline):
 
     def fit(self, X: Any, y: Any) -> Any:
         """Train on the nodes named in X with labels y; other nodes of the network take part unlabelled."""
-        with speaking_of(self):
-            network = check.network(self.network)
-            nodes = check.node_codes(network, X, "fit")
-            self.classes_, codes = check.class_codes(y, len(nodes))
-            self._check()
-            self.seed_ = root_seed(self.random_state)
-            with threads(self.n_threads):
-                self._fit_nodes(nodes, codes, len(self.classes_))
+        name = type(self).__name__
+        network = check.network(name, self.network)
+        nodes = check.node_codes(name, network, X, "fit")
+        self.classes_, codes = check.class_codes(y, len(nodes))
+        self._check()
+        self.seed_ = root_seed(self.random_state)
+        with threads(self.n_threads, name):
+            self._fit_nodes(nodes, codes, len(self.classes_))
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Return class probabilities, [B, C]; columns as in ``classes_``."""
         check_is_fitted(self, "state_")
-        with speaking_of(self), threads(self.n_threads):
-            nodes = check.node_codes(self.network, X, "predict_proba")
+        name = type(self).__name__
+        with threads(self.n_threads, name):
+            nodes = check.node_codes(name, self.network, X, "predict_proba")
             if not len(nodes):
                 return np.zeros((0, len(self.classes_)), np.float32)
             return self._nodes_proba(nodes)
 
 
-@dataclass(eq=False, repr=False)
 class LinkBaseline(Baseline):
-    """Predicts links. A model overrides `_fit_pairs` and `_pairs_proba`.
-
-    With `directed` (u, v) is the link u → v; without it order never counts.
-    """
-
-    directed: bool = True
+    """Predicts links. A model overrides `_fit_pairs`, `_pairs_proba` and `_is_directed`."""
 
     def _fit_pairs(self, examples: PairExamples, unlinked: Unlinked | None) -> None:
         """Train on labelled pairs; `unlinked` draws new negatives, None if the user gave all pairs."""
@@ -179,27 +174,29 @@ class LinkBaseline(Baseline):
 
         `exclude` names pairs that are held out for a test: they and their ways back are no examples.
         """
-        with speaking_of(self):
-            network = check.network(self.network)
-            self._check()
-            if not isinstance(self.directed, (bool, np.bool_)):
-                raise ParameterError(
-                    f"The 'directed' parameter of {type(self).__name__} must be True or False. "
-                    f"Got {self.directed!r} instead."
-                )
-            self.seed_ = root_seed(self.random_state)
-            examples, unlinked = check_links.training_pairs(network, X, y, exclude, self.directed, self.seed_)
-            self.classes_ = np.array([0, 1])
-            with threads(self.n_threads):
-                self._fit_pairs(examples, unlinked)
+        name = type(self).__name__
+        network = check.network(name, self.network)
+        self._check()
+        self.seed_ = root_seed(self.random_state)
+        given = (network, X, y, exclude, self._is_directed, self.seed_)
+        examples, unlinked = check_links.training_pairs(name, *given)
+        self.classes_ = np.array([0, 1])
+        with threads(self.n_threads, name):
+            self._fit_pairs(examples, unlinked)
         return self
+
+    @property
+    def _is_directed(self) -> bool:
+        """Whether (u, v) is another pair than (v, u)."""
+        raise NotImplementedError
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Return the probabilities that each pair is not, and is, linked: [B, 2], as in ``classes_``."""
         check_is_fitted(self, "state_")
-        with speaking_of(self), threads(self.n_threads):
-            pairs = check_links.pair_codes(self.network, X, "predict_proba")
-            pairs = check_links.in_order(pairs, self.directed)
+        name = type(self).__name__
+        with threads(self.n_threads, name):
+            pairs = check_links.pair_codes(name, self.network, X, "predict_proba")
+            pairs = check_links.in_order(pairs, self._is_directed)
             linked = self._pairs_proba(pairs) if len(pairs) else np.zeros(0, np.float32)
         return np.stack([1.0 - linked, linked], 1).astype(np.float32)
 
@@ -213,35 +210,40 @@ class LinkBaseline(Baseline):
         check_is_fitted(self, "state_")
         check_integer(f"{type(self).__name__}.recommend", "top", top, 1)
         names = self.network.vocabulary
-        new = check_links.new_pairs(self.network, names.index(node), self.directed)
-        with threads(self.n_threads):
-            pairs = check_links.in_order(new, self.directed)
+        new = check_links.new_pairs(self.network, names.index(node), self._is_directed)
+        with threads(self.n_threads, type(self).__name__):
+            pairs = check_links.in_order(new, self._is_directed)
             linked = self._pairs_proba(pairs) if len(pairs) else np.zeros(0, np.float32)
         best = np.argsort(-linked, kind="stable")[:top]
         others = [names[int(code)] for code in new[best, 1]]
         return pd.DataFrame({"neighbor": others, "probability": linked[best]})
 
 
-@contextmanager
-def speaking_of(model: object) -> Iterator[None]:
-    """Let checks that are shared with our own estimators name this model."""
-    try:
-        yield
-    except (ParameterError, InputError) as error:
-        text = str(error)
-        own = text.replace("DGEClassifier", type(model).__name__)
-        own = own.replace("DGELinkPredictor", type(model).__name__)
-        if own == text:
-            raise
-        raise type(error)(own) from None
+@dataclass(eq=False, repr=False)
+class DirectedBaseline(LinkBaseline):
+    """Predicts links; with `directed` (u, v) is the link u → v, without it order never counts."""
+
+    directed: bool = True
+
+    def _check(self) -> None:
+        super()._check()
+        if not isinstance(self.directed, (bool, np.bool_)):
+            raise ParameterError(
+                f"The 'directed' parameter of {type(self).__name__} must be True or False. "
+                f"Got {self.directed!r} instead."
+            )
+
+    @property
+    def _is_directed(self) -> bool:
+        return bool(self.directed)
 
 
 @contextmanager
-def threads(count: int | None) -> Iterator[None]:
+def threads(count: int | None, owner: str) -> Iterator[None]:
     """Run torch on `count` threads inside the block, as before after it; None changes nothing."""
     before = torch.get_num_threads()
     if count is not None:
-        torch.set_num_threads(check_integer("DGEClassifier", "n_threads", count, 1))
+        torch.set_num_threads(check_integer(owner, "n_threads", count, 1))
     try:
         yield
     finally:

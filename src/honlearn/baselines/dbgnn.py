@@ -26,9 +26,10 @@ import torch
 from scipy import sparse
 from torch import nn
 
-from honlearn.baselines.gcn import GCNEncoder
-from honlearn.baselines.graph import Graph, as_tensor, normalized
+from honlearn.baselines.convolutions import Convolutions
+from honlearn.baselines.graph import Graph, as_tensor
 from honlearn.baselines.neural import Encoder, Neural, NeuralClassifier, NeuralLinkPredictor
+from honlearn.engine.adjacency import normalized
 
 
 def first_order(graph: Graph) -> Graph:
@@ -64,8 +65,8 @@ class DBGNNEncoder(Encoder):
     def __init__(self, graph: Graph, n_layers: int, width: int, dropout: float, direction: str) -> None:
         super().__init__()
         self.width = width
-        self.first = GCNEncoder(graph, n_layers, width, dropout, direction)
-        self.higher = GCNEncoder(graph, n_layers, width, dropout, direction)
+        self.first = Convolutions(graph, n_layers, width, dropout, direction)
+        self.higher = Convolutions(graph, n_layers, width, dropout, direction)
         self.bipartite = nn.Linear(width, width, bias=False)
 
     def view(self, graph: Graph) -> Views:

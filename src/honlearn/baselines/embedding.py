@@ -17,12 +17,12 @@ import torch
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from honlearn.baselines.contract import Baseline, LinkBaseline, NodeBaseline, State
+from honlearn.baselines.contract import Baseline, DirectedBaseline, NodeBaseline, State
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.ensemble.pairs import operate
 from honlearn.errors import check_integer, check_real
 from honlearn.sampling.pairs import Pairs
-from honlearn.tasks.link_parameters import check_operator
+from honlearn.tasks.settings import check_operator
 
 Rows = NDArray[np.float64]
 
@@ -81,7 +81,7 @@ class EmbeddingClassifier(NodeBaseline, Embedding):
 
 
 @dataclass(eq=False, repr=False)
-class EmbeddingLinkPredictor(LinkBaseline, Embedding):
+class EmbeddingLinkPredictor(DirectedBaseline, Embedding):
     """Links: sigmoid(w x + b), x what `operator` makes of the two ends, as in :class:`NeuralLinkPredictor`.
 
     Without direction x is the mean of both orders. The embeddings have seen the links that are trained on,

@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy import sparse
 
+from honlearn.engine.adjacency import DIRECTIONS
 from honlearn.errors import check_choice
 from honlearn.hon.network import HigherOrderNetwork
-
-DIRECTIONS = ("in", "out", "both")
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Graph:
         return replace(self, edges=self.edges[:, ~hidden], weights=self.weights[~hidden])
 
     def adjacency(self, direction: str = "both") -> Any:
-        """Return weights [N, N] whose row i holds whom node i listens to.
+        """Return weights [N, N] whose row i holds the neighbours that node i receives from.
 
         ``"in"``: those with an edge to i; ``"out"``: those i has an edge to; ``"both"``: their sum.
         """
@@ -80,27 +78,6 @@ class Graph:
     def out_degree(self) -> torch.Tensor:
         """The sum of the weights of each node's out-edges, float32 [N]."""
         return torch.zeros(self.n_nodes).index_add_(0, self.edges[0], self.weights)
-
-
-def normalized(matrix: sparse.csr_array, kind: str = "symmetric", self_loops: bool = True) -> Any:
-    """Return D^-1/2 A D^-1/2 (Kipf & Welling 2017), or D^-1 A for ``"rows"``, of A with or without loops.
-
-    A loop weighs as much as the mean edge, so that raw counts do not drown it; rows that sum to 0 stay 0.
-    """
-    check_choice("Graph", "kind", kind, ("symmetric", "rows"))
-    if self_loops:
-        weight = matrix.data.mean() if matrix.nnz else 1.0
-        matrix = (matrix + sparse.diags_array(np.full(matrix.shape[0], weight))).tocsr()
-    rows, columns = (np.asarray(matrix.sum(axis=axis), np.float64).ravel() for axis in (1, 0))
-    if kind == "rows":
-        return (_diagonal(rows, -1.0) @ matrix).tocsr()
-    return (_diagonal(rows, -0.5) @ matrix @ _diagonal(columns, -0.5)).tocsr()
-
-
-def _diagonal(values: NDArray[np.float64], exponent: float) -> Any:
-    powers = np.zeros_like(values)
-    np.power(values, exponent, out=powers, where=values > 0)
-    return sparse.diags_array(powers)
 
 
 def as_tensor(matrix: Any) -> torch.Tensor:

@@ -19,11 +19,12 @@ from torch import nn
 from torch.nn import functional as F
 from torch_geometric.nn import GraphConv
 
-from honlearn.baselines.graph import Graph, as_tensor, normalized
+from honlearn.baselines.graph import Graph, as_tensor
 from honlearn.baselines.neural import Encoder, Identity, Neural, NeuralClassifier, NeuralLinkPredictor
 from honlearn.baselines.pair_head import PairBatches
 from honlearn.baselines.training import Losses
 from honlearn.baselines.walk_subgraphs import Parts
+from honlearn.engine.adjacency import normalized
 from honlearn.errors import check_integer
 
 View = tuple[torch.Tensor, torch.Tensor]

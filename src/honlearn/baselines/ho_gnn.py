@@ -15,9 +15,10 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from honlearn.baselines.gcn import GCNEncoder
-from honlearn.baselines.graph import Graph, as_tensor, normalized
+from honlearn.baselines.convolutions import Convolutions
+from honlearn.baselines.graph import Graph, as_tensor
 from honlearn.baselines.neural import Encoder, Neural, NeuralClassifier, NeuralLinkPredictor
+from honlearn.engine.adjacency import normalized
 
 
 class FamilyView(NamedTuple):
@@ -33,7 +34,7 @@ class HOGNNEncoder(Encoder):
     def __init__(self, graph: Graph, n_layers: int, width: int, dropout: float, direction: str) -> None:
         super().__init__()
         self.width = width
-        self.nodes = GCNEncoder(graph, n_layers, width, dropout, direction)
+        self.nodes = Convolutions(graph, n_layers, width, dropout, direction)
 
     def view(self, graph: Graph) -> FamilyView:
         """Return the GCN's view and who belongs to which family."""

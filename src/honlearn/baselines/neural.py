@@ -19,15 +19,18 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional as F
 
-from honlearn.baselines.contract import Baseline, LinkBaseline, NodeBaseline, State
-from honlearn.baselines.graph import DIRECTIONS, Graph
+from honlearn.baselines.contract import Baseline, DirectedBaseline, NodeBaseline, State
+from honlearn.baselines.graph import Graph
 from honlearn.baselines.pair_head import PairBatches, PairHead
-from honlearn.baselines.training import FitOptions, Losses, Outcome, Validate, stream, train
+from honlearn.baselines.training import Losses, ModuleLoop, Validate, stream
+from honlearn.engine.adjacency import DIRECTIONS
 from honlearn.ensemble.examples import split
+from honlearn.ensemble.fitting import Schedule, histories, train_twice
+from honlearn.ensemble.loop import TrainingOptions
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.errors import check_choice, check_integer, check_real
 from honlearn.sampling.pairs import Pairs
-from honlearn.tasks.link_parameters import check_operator
+from honlearn.tasks.settings import check_operator
 
 # Pairs that are scored at once.
 _BLOCK = 65_536
@@ -72,7 +75,7 @@ class Neural(Baseline):
     """Parameters of all neural baselines; a model overrides defaults, adds its own, and makes its encoder.
 
     `n_layers` layers of `width` numbers, `dropout` on the inputs of each. A neighbour counts by its edge's
-    weight to `edge_power`; `direction` says whose messages a node hears: ``"in"`` (along the edges),
+    weight to `edge_power`; `direction` says whose messages a node receives: ``"in"`` (along the edges),
     ``"out"``, or ``"both"``. Adam with `learning_rate` and `weight_decay`; at most `max_epochs`, ended after
     `patience` epochs without a better loss on a stratified `validation_fraction`; then all is trained anew
     on everything for `refit` times the best number of epochs, or with 0 the best epoch is restored. A
@@ -114,19 +117,10 @@ class Neural(Baseline):
     def _graph(self) -> Graph:
         return Graph.of(self.network, self.edge_power)
 
-    def _options(self, phase: str, epochs: int | None) -> FitOptions:
+    def _path(self, phase: str) -> Path | None:
+        """Return the checkpoint of a phase."""
         path = None if self.checkpoint is None else Path(self.checkpoint)
-        if path is not None and phase == "refit":
-            path = path.with_name(path.name + ".refit")
-        return FitOptions(
-            self.learning_rate,
-            self.weight_decay,
-            self.max_epochs if epochs is None else epochs,
-            self.patience,
-            path,
-            self.checkpoint_seconds,
-            self.verbose,
-        )
+        return path if path is None or phase == "search" else path.with_name(path.name + ".refit")
 
     def _train_twice(
         self,
@@ -138,23 +132,32 @@ class Neural(Baseline):
 
         `task(module, whole)` gives the losses and the validation, on everything if `whole`.
         """
-        whole, epochs, history = self.validation_fraction == 0, None, []
-        phases = ["search", "refit"] if self.refit and not whole else ["search"]
-        outcome = Outcome()
-        for phase in phases:
+        options = TrainingOptions(
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            max_epochs=self.max_epochs,
+            patience=self.patience,
+            validation_fraction=self.validation_fraction,
+            refit=self.refit,
+            checkpoint_seconds=self.checkpoint_seconds,
+            show=self.verbose,
+        )
+
+        def loop(options: TrainingOptions, schedule: Schedule, phase: str) -> ModuleLoop:
             with stream(self.seed_, "init"):
                 module = make()
-            losses, validate = task(module, whole or phase == "refit")
-            options, mark = self._options(phase, epochs), self.fingerprint(phase, *examples)
-            outcome = train(module, losses, validate, options, self.seed_, mark, f"training {phase}")
-            epochs = max(1, round(outcome.best_epoch * self.refit))
-            history += [{**row, "phase": phase} for row in outcome.history]
-        for phase in phases:
-            done = self._options(phase, None).checkpoint
+            losses, validate = task(module, options.validation_fraction == 0 or phase == "refit")
+            mark = self.fingerprint(phase, *examples)
+            label = f"training {phase}"
+            return ModuleLoop(module, losses, validate, options, self.seed_, schedule, mark, label)
+
+        state, loops = train_twice(options, self._path, loop)
+        for phase in ("search", "refit"):
+            done = self._path(phase)
             if done is not None:
                 done.unlink(missing_ok=True)
-        self.best_epoch_ = outcome.best_epoch
-        return outcome.best, history
+        self.best_epoch_ = loops[-1].at.best_epochs[0][0]
+        return state, histories(loops)
 
     def _finish(self, state: State, history: list[dict[str, Any]], n_parameters: int = 0) -> None:
         super()._finish(state, history, n_parameters)
@@ -257,7 +260,7 @@ class PairModel(nn.Module):
 
 
 @dataclass(eq=False, repr=False)
-class NeuralLinkPredictor(LinkBaseline, Neural):
+class NeuralLinkPredictor(DirectedBaseline, Neural):
     """Link prediction by a graph's encoder and a small network over pairs.
 
     `operator` joins the two ends as in :class:`honlearn.DGELinkPredictor`, `pair_width` numbers follow. An

@@ -19,7 +19,7 @@ from honlearn.baselines.contract import NodeBaseline, State
 from honlearn.ensemble.examples import Examples
 from honlearn.errors import check_real
 from honlearn.path_kernel.path_vectors import choose_vectors
-from honlearn.path_kernel.ridge import read
+from honlearn.path_kernel.ridge import fit_kernel
 
 
 @dataclass(eq=False, repr=False)
@@ -41,12 +41,12 @@ class PathKernelClassifier(NodeBaseline):
     def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
         examples = Examples(nodes, codes, np.ones(len(nodes), np.float32))
         _, vectors = choose_vectors(self.network, examples, n_classes, self.seed_)
-        reading = read(vectors.numbers, examples, n_classes, self.seed_)
+        reading = fit_kernel(vectors.values, examples, n_classes, self.seed_)
         state = {
             "proba": torch.from_numpy(reading.proba),
             "reach": torch.tensor(vectors.reach),
             "smoothing": torch.tensor(vectors.smoothing, dtype=torch.float64),
-            "dimensions": torch.tensor(vectors.numbers.shape[1]),
+            "dimensions": torch.tensor(vectors.values.shape[1]),
             "penalty": torch.tensor(reading.penalty, dtype=torch.float64),
             "loss": torch.tensor(reading.loss, dtype=torch.float64),
         }

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from honlearn.baselines.contract import LinkBaseline
+from honlearn.baselines.contract import DirectedBaseline
 from honlearn.baselines.embedding import cores, regression
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.sampling.pairs import Pairs, keyed_pairs, linked_keys, pair_keys
@@ -22,7 +22,7 @@ Degrees = NDArray[np.int64]
 
 
 @dataclass(eq=False, repr=False)
-class PopularityPredictor(LinkBaseline):
+class PopularityPredictor(DirectedBaseline):
     """Product of degrees (preferential attachment), as a probability.
 
     A trained pair's own link is not counted in the degrees of its ends, as a tested pair's is not.

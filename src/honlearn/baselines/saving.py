@@ -39,12 +39,13 @@ def save_baseline(model: Baseline, folder: str | os.PathLike[str]) -> None:
     write_model(folder, type(model).__name__, config, model.state_, model.network)
 
 
-def load_model(folder: str | os.PathLike[str]) -> Any:
+def load_model(folder: str | os.PathLike[str], make: Any = None) -> Any:
     """Return the model that ``save`` wrote to `folder`: an ensemble or a baseline.
 
     Nothing in the folder is run as code. The model has the network that it was trained on, so where that was
     chosen nothing is left open (``search_results_`` tells); how a fit runs (`n_threads`, `checkpoint` and the
-    like) is not saved.
+    like) is not saved. `make` is the function that makes the modules of a ``TorchLearner``: a folder holds
+    weights, never code.
     """
     import pandas as pd
 
@@ -52,12 +53,13 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
 
     config = read_config(folder)
     made = estimator_named(config["kind"])
-    if made is None or hasattr(made, "member_proba"):
-        return saving.load_model(folder, made)
+    if made is None:
+        return saving.load_model(folder, make)
     tensors = read_tensors(folder, config)
     network = load_network(os.path.join(folder, NETWORK))
     try:
         given = {name: unplain(value) for name, value in config["parameters"].items()}
+        saving.give_make(folder, given, make)
         model = made(network, random_state=config["seed"], **given)
         model.seed_, model.n_parameters_ = config["seed"], config["n_parameters"]
         model.classes_ = np.array(config["classes"]["values"], dtype=config["classes"]["dtype"])

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional as F
 
-from honlearn.baselines.contract import LinkBaseline, State
+from honlearn.baselines.contract import DirectedBaseline, State
 from honlearn.baselines.dgcnn import DGCNN, INPUTS, LEAST_POOL, Shape
-from honlearn.baselines.graph import DIRECTIONS, Graph
+from honlearn.baselines.graph import Graph
 from honlearn.baselines.neural import Neural
 from honlearn.baselines.sort_pool import pool_size
 from honlearn.baselines.subgraphs import Extractor, Subgraphs
 from honlearn.baselines.training import Losses, Validate
+from honlearn.engine.adjacency import DIRECTIONS
 from honlearn.ensemble.examples import split
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.errors import check_choice, check_integer, check_real
@@ -36,7 +37,7 @@ _BLOCK, _MEASURED = 256, 2000
 
 
 @dataclass(eq=False, repr=False)
-class SEALLinkPredictor(LinkBaseline, Neural):
+class SEALLinkPredictor(DirectedBaseline, Neural):
     """SEAL for links.
 
     A subgraph has the nodes within `hops` steps, at most `max_per_hop` new ones a hop, drawn uniformly (None:

@@ -15,7 +15,8 @@ import torch
 from numpy.typing import NDArray
 from scipy import sparse
 
-from honlearn.baselines.graph import as_tensor, normalized
+from honlearn.baselines.graph import as_tensor
+from honlearn.engine.adjacency import normalized
 from honlearn.jit import njit
 
 

@@ -86,9 +86,9 @@ class Choice:
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings of the model with the parameters that are fixed here."""
         from honlearn.errors import ParameterError
-        from honlearn.hon.build import LONGEST
+        from honlearn.hon.build import DEFAULT_MAX_ORDER
 
-        order, longest = given.get("order"), LONGEST if self.order is None else self.order
+        order, longest = given.get("order"), DEFAULT_MAX_ORDER if self.order is None else self.order
         if self.wanted and isinstance(order, int) and order > longest:
             raise ParameterError(
                 f"--set order={order}: --auto looks {longest} back at most; add --order {order}"
@@ -103,9 +103,11 @@ class Choice:
     def counts(self, source: Path) -> GramCounts:
         """Return how often grams were seen in the paths of a file, a pattern of files, or a pipe."""
         from honlearn.errors import InputError
-        from honlearn.hon.build import LONGEST, count_grams
+        from honlearn.hon.build import DEFAULT_MAX_ORDER, count_grams
 
-        counts = count_grams(str(source), LONGEST if self.order is None else self.order, **self.reading)
+        counts = count_grams(
+            str(source), DEFAULT_MAX_ORDER if self.order is None else self.order, **self.reading
+        )
         if not counts.grow(1).n_edges:
             raise InputError(
                 f"{source}: no path has two entities, so every network would be empty; is the delimiter "

@@ -236,7 +236,7 @@ def _left_out(data: NodeData, contenders: Sequence[Contender]) -> list[str]:
 def chosen_from(paths: Path | None, wanted: str) -> GramCounts | None:
     """Return counts of the paths that networks are chosen from, where an input needs them."""
     from honlearn.errors import ParameterError
-    from honlearn.hon.build import LONGEST, count_grams
+    from honlearn.hon.build import DEFAULT_MAX_ORDER, count_grams
 
     if paths is None:
         return None
@@ -247,8 +247,8 @@ def chosen_from(paths: Path | None, wanted: str) -> GramCounts | None:
     if paths.is_dir():
         from honlearn.datasets import load_folder
 
-        return count_grams(load_folder(paths).paths, LONGEST)
-    return count_grams(str(paths), LONGEST)
+        return count_grams(load_folder(paths).paths, DEFAULT_MAX_ORDER)
+    return count_grams(str(paths), DEFAULT_MAX_ORDER)
 
 
 def show_plan(grid: Sequence[Any], output: Path, n_edges: Mapping[str, int], processes: int) -> None:

@@ -24,7 +24,7 @@ from honlearn.errors import FormatError, MissingFileError, ParameterError, did_y
 from honlearn.experiments.registry import Entry, model_names
 
 _TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
-_SETTING = re.compile(r"([\w*-]+:)?[a-z_]+=")
+_SETTING = re.compile(r"([\w*-]+:)?[a-z_]+(\.[a-z_]+)?=")
 _INSTEAD = {"random_state": "use --seed", "checkpoint": "the command keeps one itself"}
 
 Task = Annotated[
@@ -98,8 +98,12 @@ def parse_settings(words: Iterable[str] | None, entry: Entry, others: Sequence[E
     A word ``NAME:key=value`` is for the model of that name alone and left out for others. `others` take part
     too: an error tells which of them has a key that this one lacks.
     """
-    keywords = entry.keywords()
-    hints = _hints(entry.estimator())
+    from honlearn.tasks.nested import ALIASES, Nested, flat_name
+
+    keywords, made = entry.keywords(), entry.estimator()
+    aliases = {
+        name: kind for name, kind in ALIASES.items() if issubclass(made, Nested) and name not in keywords
+    }
     settings: dict[str, Any] = {}
     for word in words or ():
         key, equals, text = word.partition("=")
@@ -108,10 +112,22 @@ def parse_settings(words: Iterable[str] | None, entry: Entry, others: Sequence[E
             raise ParameterError(f"--set {word!r} is not key=value; e.g. --set n_learners=8")
         if colon and owner != entry.name and owner.replace("-shared", "*") != entry.name:
             continue
+        key = flat_name(made, key)
+        if key in aliases:
+            settings[key] = _value(key, text.strip(), aliases[key], entry)
+            continue
         if key not in keywords or key in entry.decided or key in _INSTEAD:
             raise ParameterError(f"--set {word!r}: {_refusal(key, entry, keywords, others)}")
-        settings[key] = _value(key, text.strip(), hints.get(key, Any), entry)
+        settings[key] = _value(key, text.strip(), _hint(made, key), entry)
     return settings
+
+
+def _hint(estimator: type, key: str) -> Any:
+    """Return the type of a flat keyword: of the estimator's own, or of the object whose parameter it is."""
+    from honlearn.tasks.nested import field_name, homes
+
+    home = homes(estimator, key)[0]
+    return _hints(home).get(field_name(home, key), Any)
 
 
 def _hints(estimator: type) -> dict[str, Any]:
@@ -152,6 +168,9 @@ def _refusal(key: str, entry: Entry, keywords: Iterable[str], others: Sequence[E
 
 
 def _value(key: str, text: str, hint: Any, entry: Entry) -> Any:
+    if key == "learner":
+        words = [part.strip() for part in text.split(",") if part.strip()]
+        return words[0] if len(words) == 1 else words
     if key == "features":
         return None if text.casefold() in _NONE else read_features(text)
     members = _members(hint)

@@ -9,7 +9,6 @@ that a learner in company would differ in the last bit from the same learner alo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -49,13 +48,18 @@ def _adam(
 
 
 class Adam:
-    """Adam (Kingma and Ba 2015) with L2 weight decay."""
+    """Adam (Kingma and Ba 2015) with L2 weight decay.
 
-    def __init__(
-        self, parameters: Iterable[nn.Parameter], run: Runtime, rate: float, epsilon: float, decay: float
-    ) -> None:
-        self.parameters, self.run = list(parameters), run
-        self.rate, self.epsilon, self.decay = rate, epsilon, decay
+    A part of the module that has a `weight_decay` of its own keeps it.
+    """
+
+    def __init__(self, module: nn.Module, run: Runtime, rate: float, epsilon: float, decay: float) -> None:
+        decays = dict.fromkeys(module.parameters(), decay)
+        for part in module.modules():
+            own = getattr(part, "weight_decay", None)
+            decays |= {} if own is None else dict.fromkeys(part.parameters(), float(own))
+        self.parameters, self.decays, self.run = list(decays), list(decays.values()), run
+        self.rate, self.epsilon = rate, epsilon
         self.steps = 0
         self.means = [torch.zeros_like(parameter) for parameter in self.parameters]
         self.squares = [torch.zeros_like(parameter) for parameter in self.parameters]
@@ -71,26 +75,34 @@ class Adam:
         self.steps += 1
         rate = self.rate / (1 - _BETA_1**self.steps)
         root = 1 / math.sqrt(1 - _BETA_2**self.steps)
-        for parameter, mean, square in zip(self.parameters, self.means, self.squares, strict=True):
+        of_each = zip(self.parameters, self.decays, self.means, self.squares, strict=True)
+        for parameter, decay, mean, square in of_each:
             if parameter.grad is None:
                 continue
             if parameter.device.type == "cpu":
-                self._step_compiled(parameter, mean, square, rate, root)
+                self._step_compiled(parameter, mean, square, rate, root, decay)
                 continue
-            grad = parameter.grad + self.decay * parameter
+            grad = parameter.grad + decay * parameter
             mean.lerp_(grad, 1 - _BETA_1)
             square.mul_(_BETA_2).addcmul_(grad, grad, value=1 - _BETA_2)
             parameter.addcdiv_(mean, square.sqrt().mul_(root).add_(self.epsilon), value=-rate)
 
     def _step_compiled(
-        self, parameter: nn.Parameter, mean: torch.Tensor, square: torch.Tensor, rate: float, root: float
+        self,
+        parameter: nn.Parameter,
+        mean: torch.Tensor,
+        square: torch.Tensor,
+        rate: float,
+        root: float,
+        decay: float,
     ) -> None:
         assert parameter.grad is not None
         grad = parameter.grad.contiguous()
         tensors = (parameter.detach(), grad, mean, square)
-        rows = [tensor.view(len(parameter), -1).numpy() for tensor in tensors]
-        numbers = [np.float32(number) for number in (rate, root, self.epsilon, self.decay)]
-        self.run.each(_adam, len(parameter), *rows, *numbers)
+        learners = len(parameter) if parameter.ndim else 1
+        rows = [tensor.view(learners, -1).numpy() for tensor in tensors]
+        numbers = [np.float32(number) for number in (rate, root, self.epsilon, decay)]
+        self.run.each(_adam, learners, *rows, *numbers)
         self.run.emptied(grad)
 
     def take(self, places: list[int]) -> None:

@@ -14,13 +14,14 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.engine import kernels, tensorops, trees
+from honlearn.engine.adjacency import Rows
 from honlearn.engine.hashing import drop_threshold
-from honlearn.engine.neighborhoods import Hop, Rows
+from honlearn.engine.neighborhoods import Hop
 from honlearn.engine.runtime import Runtime
 
 
 class Dropout(NamedTuple):
-    """A dropout site: the chance to drop, and a key for each learner, uint32 [L]."""
+    """A dropout site: the probability to drop, and a key for each learner, uint32 [L]."""
 
     rate: float
     keys: NDArray[np.uint32]
@@ -45,7 +46,7 @@ class LookupSites(NamedTuple):
     hidden: Dropout
 
 
-def _is_compiled(tensor: torch.Tensor) -> bool:
+def is_compiled(tensor: torch.Tensor) -> bool:
     """Return whether the compiled kernels can work on this tensor."""
     return tensor.device.type == "cpu"
 
@@ -67,11 +68,11 @@ def lookup_layer(
     Tables [1|L, M, d] hold the input of the layer already multiplied by its weight: with identity features
     the weight matrix itself. Dropping an entry drops the whole neighbour, as dropout on a one-hot does.
     """
-    if _is_compiled(bias):
+    if is_compiled(bias):
         return _Lookup.apply(run, hop, sites, activated, bias, *tables)  # type: ignore[no-any-return, no-untyped-call]
     parts = [
         tensorops.sum_rows(table, part, hop.rows, len(site.keys), site.rate, site.keys)
-        for table, part, site in zip(tables, (hop.own, hop.into, hop.out_of), sites[:3], strict=True)
+        for table, part, site in zip(tables, (hop.own, *hop.parts), sites[:3], strict=True)
     ]
     out = torch.cat(parts, 2) + bias[:, None]
     if not activated:
@@ -88,7 +89,7 @@ class _Lookup(torch.autograd.Function):
         shape = (learners, hop.rows.shape[1], width)
         out = run.buffer("lookup", shape) if activated else torch.empty(shape)
         offset = 0
-        for table, part, site in zip(tables, (hop.own, hop.into, hop.out_of), sites[:3], strict=True):
+        for table, part, site in zip(tables, (hop.own, *hop.parts), sites[:3], strict=True):
             args = (
                 *part,
                 hop.rows,
@@ -125,7 +126,7 @@ class _Lookup(torch.autograd.Function):
             source = grad
             grad_bias = grad.sum(1) if bias_shape[0] == learners else grad.sum((0, 1))[None]
         grads, offset = [], 0
-        parts = zip(shapes, (hop.own, hop.into, hop.out_of), sites[:3], strict=True)
+        parts = zip(shapes, (hop.own, *hop.parts), sites[:3], strict=True)
         for number, (shape, part, site) in enumerate(parts):
             grad_table = run.zeros(f"table gradient {number}", tuple(shape))
             args = (*part, hop.rows, _array(source), offset, site.scale, site.keys, site.threshold)
@@ -149,27 +150,28 @@ class Lookups(NamedTuple):
         return lookup_layer(self.run, self.hop, self.tables, self.bias, self.sites, activated)
 
 
-def gather(
-    run: Runtime, hop: Hop, x: torch.Tensor | Lookups
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return each row itself, the sum over its in- and over its out-neighbours: three times [L, R, d]."""
+def gather(run: Runtime, hop: Hop, x: torch.Tensor | Lookups) -> tuple[torch.Tensor, ...]:
+    """Return each row itself and the sum over each part of its neighbours: [L, R, d] each."""
     if isinstance(x, Lookups):
-        if hop.once and _is_compiled(x.bias):
+        if hop.once and is_compiled(x.bias):
             return _Tree.apply(run, x.hop, hop, x.sites, x.bias, *x.tables)  # type: ignore[no-any-return, no-untyped-call]
         x = x.rows()
-    if _is_compiled(x):
-        return _Gather.apply(run, hop, x)  # type: ignore[no-any-return, no-untyped-call]
-    parts = (hop.own, hop.into, hop.out_of)
-    own, into, out_of = (tensorops.sum_rows(x, part, hop.rows, x.shape[0]) for part in parts)
-    return own, into, out_of
+    if is_compiled(x):
+        return _Gather.apply(run, hop, x.contiguous())  # type: ignore[no-any-return, no-untyped-call]
+    return tuple(tensorops.sum_rows(x, part, hop.rows, x.shape[0]) for part in (hop.own, *hop.parts))
+
+
+def take(run: Runtime, hop: Hop, x: torch.Tensor) -> torch.Tensor:
+    """Return each row of x itself, [L, R, d]."""
+    return sum_rows(run, hop.own, hop.rows, x.contiguous(), Dropout(0.0, np.zeros(len(x), np.uint32)))
 
 
 class _Gather(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, run: Runtime, hop: Hop, x: Any) -> Any:
         learners, keys = x.shape[0], np.zeros(x.shape[0], np.uint32)
-        out = tuple(torch.empty(learners, hop.rows.shape[1], x.shape[2]) for _ in range(3))
-        for part, target in zip((hop.own, hop.into, hop.out_of), out, strict=True):
+        out = tuple(torch.empty(learners, hop.rows.shape[1], x.shape[2]) for _ in range(1 + len(hop.parts)))
+        for part, target in zip((hop.own, *hop.parts), out, strict=True):
             args = (*part, hop.rows, _array(x), _array(target), 0, np.float32(1), keys, np.uint32(0))
             run.each(kernels.sum_rows, learners, *args)
         ctx.stored = (run, hop, tuple(x.shape), keys)
@@ -178,9 +180,8 @@ class _Gather(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         run, hop, shape, keys = ctx.stored
-        # One buffer whatever the rows: a layer has read its gradient before the one below asks for its own.
         grad_x = run.zeros("gather gradient", shape)
-        for part, grad in zip((hop.own, hop.into, hop.out_of), grads, strict=True):
+        for part, grad in zip((hop.own, *hop.parts), grads, strict=True):
             args = (*part, hop.rows, _array(grad.contiguous()), 0, np.float32(1), keys, np.uint32(0))
             run.each(kernels.sum_rows_back, shape[0], *args, _array(grad_x))
         return None, None, grad_x
@@ -221,7 +222,7 @@ def sum_rows(
     run: Runtime, part: Rows, rows: NDArray[np.int32], x: torch.Tensor, site: Dropout
 ) -> torch.Tensor:
     """Return Σ of table rows [1|L, M, d] over the entries of `part` that dropout keeps: [L, R, d]."""
-    if _is_compiled(x):
+    if is_compiled(x):
         return _SumRows.apply(run, part, rows, x, site)  # type: ignore[no-any-return, no-untyped-call]
     return tensorops.sum_rows(x, part, rows, len(site.keys), site.rate, site.keys)
 
@@ -248,7 +249,7 @@ def max_rows(
     run: Runtime, part: Rows, rows: NDArray[np.int32], x: torch.Tensor, site: Dropout
 ) -> torch.Tensor:
     """Return the elementwise maximum of table rows over the entries kept, 0 where none is: [L, R, d]."""
-    if _is_compiled(x):
+    if is_compiled(x):
         return _MaxRows.apply(run, part, rows, x, site)  # type: ignore[no-any-return, no-untyped-call]
     return tensorops.max_rows(x, part, rows, len(site.keys), site.rate, site.keys)
 
@@ -276,7 +277,7 @@ def drop(run: Runtime, rows: NDArray[np.int32], x: torch.Tensor, site: Dropout) 
     """Return dropout of x [L, R, d], each learner by its own key, each row by its number in `rows`."""
     if site.rate == 0:
         return x
-    if _is_compiled(x):
+    if is_compiled(x):
         return _Drop.apply(run, rows, x, site)  # type: ignore[no-any-return, no-untyped-call]
     return tensorops.drop(x, rows, site.rate, site.keys)
 
@@ -307,7 +308,7 @@ def product(run: Runtime, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor
     Torch itself runs on one thread here: how it splits a product depends on the number of threads, and
     with it the last bits would.
     """
-    if _is_compiled(x) and run.n_threads > 1 and len(x) > 1 and len(weight) == len(x):
+    if is_compiled(x) and run.n_threads > 1 and len(x) > 1 and len(weight) == len(x):
         return _Product.apply(run, x, weight)  # type: ignore[no-any-return, no-untyped-call]
     return x @ weight
 

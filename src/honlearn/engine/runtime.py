@@ -6,15 +6,30 @@ In: what the user asked for. Out: a :class:`Runtime` that the model's operations
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from honlearn.errors import ParameterError, check_choice, check_integer
+
+
+@dataclass
+class _Block:
+    """Memory that is lent again and again, and how many numbers at its beginning are known to be zero."""
+
+    memory: torch.Tensor
+    zeros: int = 0
+
+    def take(self, shape: tuple[int, ...]) -> torch.Tensor:
+        """Return a view of this shape; whoever has it may write to it, so nothing is known to be zero."""
+        self.zeros = 0
+        return self.memory[: math.prod(shape)].view(shape)
 
 
 class Runtime:
@@ -23,16 +38,19 @@ class Runtime:
     Results do not depend on the number of threads: a learner is computed by one thread, in one order.
     """
 
-    def __init__(self, device: str = "cpu", n_threads: int | None = None) -> None:
-        self.device = check_device(device)
+    def __init__(
+        self, device: str = "cpu", n_threads: int | None = None, owner: str = "DGEClassifier"
+    ) -> None:
+        self.device = check_device(device, owner)
         self.n_threads = (
             len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         )
         if n_threads is not None:
-            self.n_threads = check_integer("DGEClassifier", "n_threads", n_threads, 1)
+            self.n_threads = check_integer(owner, "n_threads", n_threads, 1)
         self._pool: ThreadPoolExecutor | None = None
-        self._buffers: dict[str, torch.Tensor] = {}
-        self._zeros: dict[str, int] = {}
+        self._blocks: dict[str, list[_Block]] = {}
+        self._lent: dict[str, int] = {}
+        self._steps = 0
 
     def each(
         self, kernel: Callable[..., Any], n_learners: int, *arguments: Any, serial: bool = False
@@ -49,32 +67,55 @@ class Runtime:
         for part in work:
             part.result()
 
-    def buffer(self, name: str, shape: tuple[int, ...]) -> torch.Tensor:
-        """Return a float32 tensor with old contents, the same memory at each call.
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Lend scratch memory inside the block; all of it is free again at its end.
+
+        What is lent belongs to whoever asked until the step ends: two calls in one graph never share it.
+        Outside of a step memory comes from the allocator, which is slower and always right.
+        """
+        self._steps += 1
+        try:
+            yield
+        finally:
+            self._steps -= 1
+            if not self._steps:
+                self._lent.clear()
+
+    def buffer(self, role: str, shape: tuple[int, ...]) -> torch.Tensor:
+        """Return a float32 tensor with any contents, nobody else's until the step ends.
 
         The allocator returns blocks of this size to the system, and faulting fresh pages in at every step
-        took a third of a training step on Wiki. A name must not be asked for again before its last use.
+        took a third of a training step on Wiki. Blocks are kept by `role`, whose sizes are alike from step
+        to step: the n-th call of a role in a step gets the n-th block of the role.
         """
-        size = 1
-        for extent in shape:
-            size *= extent
-        self._zeros.pop(name, None)
-        held = self._buffers.get(name)
-        if held is None or held.numel() < size:
-            held = self._buffers[name] = torch.empty(size)
-        return held[:size].view(shape)
+        return self._block(role, shape).take(shape)
 
-    def zeros(self, name: str, shape: tuple[int, ...]) -> torch.Tensor:
+    def zeros(self, role: str, shape: tuple[int, ...]) -> torch.Tensor:
         """Return :meth:`buffer` filled with zeros; without a pass over it if it is known to hold them."""
-        known = self._zeros.get(name, 0)
-        out = self.buffer(name, shape)
+        block = self._block(role, shape)
+        known = block.zeros
+        out = block.take(shape)
         return out if known >= out.numel() else out.zero_()
+
+    def _block(self, role: str, shape: tuple[int, ...]) -> _Block:
+        size = math.prod(shape)
+        if not self._steps:
+            return _Block(torch.empty(size))
+        blocks, number = self._blocks.setdefault(role, []), self._lent.get(role, 0)
+        self._lent[role] = number + 1
+        if number == len(blocks):
+            blocks.append(_Block(torch.empty(size)))
+        elif blocks[number].memory.numel() < size:
+            blocks[number] = _Block(torch.empty(size))
+        return blocks[number]
 
     def emptied(self, tensor: torch.Tensor) -> None:
         """Take note that this tensor is zero again; it may be a buffer from its first place on, or none."""
-        for name, held in self._buffers.items():
-            if held.data_ptr() == tensor.data_ptr():
-                self._zeros[name] = tensor.numel()
+        for blocks in self._blocks.values():
+            for block in blocks:
+                if block.memory.data_ptr() == tensor.data_ptr():
+                    block.zeros = tensor.numel()
 
     @contextmanager
     def threads(self) -> Iterator[None]:
@@ -88,14 +129,13 @@ class Runtime:
             if self._pool is not None:
                 self._pool.shutdown()
                 self._pool = None
-            self._buffers.clear()
-            self._zeros.clear()
+            self._blocks.clear()
 
 
-def check_device(device: str) -> torch.device:
+def check_device(device: str, owner: str) -> torch.device:
     """Return the device, or raise if this machine does not have it."""
     kind = str(device).partition(":")[0]
-    check_choice("DGEClassifier", "device", kind, ("cpu", "cuda", "mps"))
+    check_choice(owner, "device", kind, ("cpu", "cuda", "mps"))
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if not there[kind]:
         raise ParameterError(f"device={device!r}: torch finds no such device here; use device='cpu'")

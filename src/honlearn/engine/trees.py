@@ -53,7 +53,7 @@ def _scratch(hop: Any, tables: Any) -> Any:
     own, into, out_of = tables
     width = own.shape[2] + into.shape[2] + out_of.shape[2]
     rows = np.empty((_BLOCK, width), np.float32)
-    return _Scratch(_empty_entries(hop.own), _empty_entries(hop.into), _empty_entries(hop.out_of), rows)
+    return _Scratch(_empty_entries(hop.own), _empty_entries(hop.parts[0]), _empty_entries(hop.parts[1]), rows)
 
 
 @njit(fastmath=_FAST, error_model="numpy")
@@ -72,8 +72,8 @@ def _drop_entries(learner: Any, part: Any, site: Any, entries: Any) -> Any:
 @njit(error_model="numpy")
 def _drop_all(learner: Any, hop: Any, sites: Any, scratch: Any) -> Any:
     _drop_entries(learner, hop.own, sites[0], scratch.own)
-    _drop_entries(learner, hop.into, sites[1], scratch.into)
-    _drop_entries(learner, hop.out_of, sites[2], scratch.out_of)
+    _drop_entries(learner, hop.parts[0], sites[1], scratch.into)
+    _drop_entries(learner, hop.parts[1], sites[2], scratch.out_of)
 
 
 @njit(inline="always", error_model="numpy")
@@ -168,8 +168,8 @@ def sum_looked_up(
         _drop_all(learner, hop, sites, scratch)
         for r in range(upper.rows.shape[1]):
             _sum(learner, r, *given, upper.own, outs[0], passed, scratch)
-            _sum(learner, r, *given, upper.into, outs[1], passed, scratch)
-            _sum(learner, r, *given, upper.out_of, outs[2], passed, scratch)
+            _sum(learner, r, *given, upper.parts[0], outs[1], passed, scratch)
+            _sum(learner, r, *given, upper.parts[1], outs[2], passed, scratch)
 
 
 @njit(fastmath=_FAST, error_model="numpy")
@@ -238,5 +238,5 @@ def sum_looked_up_back(
         for r in range(upper.rows.shape[1]):
             _sum_back(learner, r, hop, upper, upper.own, grads[0], *rest)
         for r in range(upper.rows.shape[1]):
-            _sum_back(learner, r, hop, upper, upper.into, grads[1], *rest)
-            _sum_back(learner, r, hop, upper, upper.out_of, grads[2], *rest)
+            _sum_back(learner, r, hop, upper, upper.parts[0], grads[1], *rest)
+            _sum_back(learner, r, hop, upper, upper.parts[1], grads[2], *rest)

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from honlearn.engine.neighborhoods import Rows
+from honlearn.engine.adjacency import Rows
 from honlearn.engine.propagate import Dropout, drop, sum_rows
 from honlearn.engine.runtime import Runtime
 
@@ -65,6 +65,16 @@ class Features:
         """Return what the numbers are made of: themselves, or of sparse rows indptr, indices and data."""
         return list(self._sparse) if self._dense is None else [self._dense.cpu().numpy()]
 
+    def dense(self) -> torch.Tensor:
+        """Return the features as a dense tensor [V, F]."""
+        if self._dense is not None:
+            return self._dense
+        indptr, indices, data = self._sparse
+        out = torch.zeros(self.shape)
+        row = np.repeat(np.arange(self.shape[0]), np.diff(indptr))
+        out[torch.from_numpy(row), torch.from_numpy(indices[0].astype(np.int64))] = torch.from_numpy(data[0])
+        return out
+
     def times(self, run: Runtime, weight: torch.Tensor, site: Dropout) -> torch.Tensor:
         """Return dropout(features) · weight [P, F, d]: [L, V, d], or [P, V, d] without dropout."""
         if site.rate == 0:
@@ -79,10 +89,17 @@ class InputWeight(nn.Module):
     """A weight of the first layer: an identity table [P, V, d], a matrix for features [P, F, d], or both.
 
     With both, the neighbour as a whole is dropped out (in the look-up); with features alone their elements.
+    `masked` adds a vector that stands for an identity that is hidden, [P, 1, d].
     """
 
     def __init__(
-        self, generators: Generators, n_entities: int, features: Features | None, identity: bool, width: int
+        self,
+        generators: Generators,
+        n_entities: int,
+        features: Features | None,
+        identity: bool,
+        width: int,
+        masked: bool = False,
     ) -> None:
         super().__init__()
         n_features = 0 if features is None else features.shape[1]
@@ -92,6 +109,7 @@ class InputWeight(nn.Module):
         self.identity = nn.Parameter(whole[:, :n_entities].detach().clone()) if identity else None
         rest = whole[:, n_entities if identity else 0 :].detach().clone()
         self.matrix = nn.Parameter(rest) if n_features else None
+        self.mask = zeros(generators, 1, width) if masked and identity else None
 
     def table(self, run: Runtime, site: Dropout) -> torch.Tensor:
         """Return the input times this weight, [1|L, V, d]; `site` drops elements of features alone."""
@@ -103,11 +121,18 @@ class InputWeight(nn.Module):
         return self.identity + self._of_features(run, site)
 
     def table_for_roots(self, run: Runtime, site: Dropout) -> torch.Tensor:
-        """Return :meth:`table` and below it the same without identities, [1|L, 2 V, d], where it has both."""
-        if self.matrix is None or self.identity is None:
+        """Return :meth:`table` and below it what stands for hidden identities.
+
+        That is their features, [1|L, 2 V, d], or without features the mask vector, [1|L, V + 1, d]; where
+        there is neither it is nothing, [1|L, V, d].
+        """
+        if self.identity is None:
             return self.table(run, site)
+        if self.matrix is None:
+            return self.identity if self.mask is None else torch.cat([self.identity, self.mask], 1)
         nameless = self._of_features(run, site)
-        return torch.cat([self.identity + nameless, nameless], 1)
+        hidden = nameless if self.mask is None else nameless + self.mask
+        return torch.cat([self.identity + nameless, hidden], 1)
 
     def _of_features(self, run: Runtime, site: Dropout) -> torch.Tensor:
         """Return the features times their matrix, whole: beside identities, neighbours are dropped."""

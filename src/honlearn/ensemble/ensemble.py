@@ -1,45 +1,42 @@
-"""The ensemble: L stacked learners and the head that pools them.
+"""The ensemble: stacks of learners and the head that pools them.
 
 In: roots ``[L, B]`` (one relative of each node for each learner). Out: logits ``[G, B, C]``. Which roots, and
-what is done with the logits, is for the training and the tasks to say.
+what is done with the logits, is for the training and the tasks to say. Learner i is of kind i mod K where
+there are K kinds; each kind is one stack.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from honlearn.engine.neighborhoods import Neighborhood
-from honlearn.engine.weights import Features
+from honlearn.engine.context import ForwardContext
+from honlearn.engine.weights import Features, Generators
 from honlearn.ensemble.heads import HEADS
-from honlearn.learners.layers import LAYERS, LayerShape, Pass
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.learners.base import Inputs, Learner
 from honlearn.seeds import derive_seed
 
 VARIANTS = ("bag", "pool", "concat", "attn", "batch")
-MAX_LAYERS = 6
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """The shape of an ensemble, enough to build it again."""
+    """The shape of an ensemble, enough to build it again; `kinds` are its learners, all resolved."""
 
     variant: str
     shared: bool
     n_learners: int
     n_classes: int
     n_entities: int
-    aggregator: str = "mean"
-    widths: tuple[int, ...] = (128, 128)
-    normalize: bool = True
-    identity: bool = True
+    kinds: tuple[Learner, ...]
     n_heads: int = 5
-    echo: bool = True
 
     @property
     def is_joint(self) -> bool:
@@ -50,6 +47,38 @@ class Architecture:
     def is_sequential(self) -> bool:
         """Whether one model goes on training from draw to draw (bag*): a learner is its state after one."""
         return self.variant == "bag" and self.shared
+
+    @property
+    def width(self) -> int:
+        """The width of a representation, the same for all kinds."""
+        return self.kinds[0].width
+
+    @property
+    def widest(self) -> int:
+        """The width of the widest layer."""
+        return max(int(width) for kind in self.kinds for width in kind.layer_widths)
+
+
+class Surroundings(NamedTuple):
+    """What surrounds the roots of a batch, for each kind of learner."""
+
+    of_kind: tuple[Any, ...]
+
+    @property
+    def rows_a_root(self) -> int:
+        """The most rows of a first layer that belong to one root alone."""
+        return max(int(near.rows_a_root) for near in self.of_kind)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a node has one representation, whoever else is in the batch."""
+        return all(near.is_exact for near in self.of_kind)
+
+
+def surroundings(network: HigherOrderNetwork, shape: Architecture, has_features: bool) -> Surroundings:
+    """Return what each kind of learner reads of a network."""
+    near = tuple(kind.neighborhood(network, kind.mask(has_features)) for kind in shape.kinds)
+    return Surroundings(near)
 
 
 class Ensemble(nn.Module):
@@ -63,35 +92,50 @@ class Ensemble(nn.Module):
     ) -> None:
         super().__init__()
         self.shape = shape
-        # A shared model has one set of weights; it is the first learner's.
-        owners = learners[:1] if shape.shared or shape.variant == "batch" else learners
-        generators = [torch.Generator().manual_seed(derive_seed(seed, "init", owner)) for owner in owners]
-        layers, width_in = [], None
-        for number, width in enumerate(shape.widths):
-            last = number == len(shape.widths) - 1
-            entities = (shape.n_entities, features, shape.identity, shape.echo)
-            place = LayerShape(number, width_in, width, last, *entities)
-            layers.append(LAYERS[shape.aggregator](place, generators))
-            width_in = width
-        self.layers = nn.ModuleList(layers)
-        extra: dict[str, Any] = {"n_heads": shape.n_heads} if shape.variant == "attn" else {}
+        inputs, n_kinds = Inputs(shape.n_entities, features), len(shape.kinds)
+        # The places of each kind among these learners; a shared model has one set of weights, of the first.
+        self.places = [[p for p, i in enumerate(learners) if i % n_kinds == k] for k in range(n_kinds)]
+        is_shared = shape.shared or shape.variant == "batch"
+        generators = learner_generators(seed, learners, "init")
+        owned = [[generators[p] for p in places[: 1 if is_shared else None]] for places in self.places]
+        stacks = (kind.stack(inputs, own) for kind, own in zip(shape.kinds, owned, strict=True))
+        self.stacks = nn.ModuleList(stacks)
+        owners = list(learners[:1] if is_shared else learners)
+        self.head = self._head(seed, owners, generators[: len(owners)])
+
+    def _head(self, seed: int, owners: Sequence[int], generators: Generators) -> nn.Module:
+        """Return the head: of a bag, one for each learner's representation."""
+        shape = self.shape
         if shape.is_joint:
-            generators = [torch.Generator().manual_seed(derive_seed(seed, "init", "head"))]
-        head = HEADS[shape.variant]
-        self.head = head(shape.n_learners, shape.widths[-1], shape.n_classes, generators, **extra)
+            generators = learner_generators(seed, ["head"], "init")
+        return make_head(shape, shape.width, generators)
 
-    def represent(self, roots: NDArray[np.int32], near: Neighborhood, this: Pass) -> torch.Tensor:
-        """Return h of the roots [1|L, B] for each learner's stream in `this`: [L, B, d]."""
-        x: torch.Tensor | None = None
-        for layer, hop in zip(self.layers, near.hops(roots, this.streams, this.step), strict=True):
-            x = layer(this, hop, x)
-        assert x is not None
-        return nn.functional.normalize(x, dim=2) if self.shape.normalize else x
+    def represent(self, roots: NDArray[np.int32], near: Surroundings, ctx: ForwardContext) -> torch.Tensor:
+        """Return h of the roots [1|L, B] for each learner's stream: [L, B, d]."""
+        if len(self.stacks) == 1:
+            return self.stacks[0].represent(roots, near.of_kind[0], ctx)  # type: ignore[no-any-return, operator]
+        parts = []
+        for stack, one, places in zip(self.stacks, near.of_kind, self.places, strict=True):
+            own = roots[places] if len(roots) > 1 else roots
+            parts.append(stack.represent(own, one, ctx.of(places)))  # type: ignore[operator]
+        order = np.argsort(np.concatenate(self.places))
+        return torch.cat(parts)[torch.from_numpy(order).to(parts[0].device)]
 
-    def forward(self, roots: NDArray[np.int32], near: Neighborhood, this: Pass) -> torch.Tensor:
+    def forward(self, roots: NDArray[np.int32], near: Surroundings, ctx: ForwardContext) -> torch.Tensor:
         """Return logits [G, B, C] of the roots [L, B]."""
-        logits: torch.Tensor = self.head(self.represent(roots, near, this))
+        logits: torch.Tensor = self.head(self.represent(roots, near, ctx))
         return logits
+
+
+def learner_generators(seed: int, owners: Sequence[int | str], *labels: str) -> list[torch.Generator]:
+    """Return a generator of initial weights for each owner."""
+    return [torch.Generator().manual_seed(derive_seed(seed, *labels, owner)) for owner in owners]
+
+
+def make_head(shape: Architecture, width: int, generators: Generators) -> nn.Module:
+    """Return the head of the variant over representations of this width."""
+    extra: dict[str, Any] = {"n_heads": shape.n_heads} if shape.variant == "attn" else {}
+    return HEADS[shape.variant](shape.n_learners, width, shape.n_classes, generators, **extra)
 
 
 def count_parameters(ensemble: nn.Module) -> int:

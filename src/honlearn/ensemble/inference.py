@@ -10,10 +10,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from honlearn.engine.neighborhoods import Neighborhood
+from honlearn.engine.context import ForwardContext
 from honlearn.engine.runtime import Runtime
-from honlearn.ensemble.ensemble import Ensemble
-from honlearn.learners.layers import Pass
+from honlearn.ensemble.ensemble import Ensemble, Surroundings
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import derive_seed
 
@@ -21,7 +20,7 @@ from honlearn.seeds import derive_seed
 _CHUNK = 1 << 24
 
 
-def chunk_size(near: Neighborhood, learners: int, width: int) -> int:
+def chunk_size(near: Surroundings, learners: int, width: int) -> int:
     """Return how many roots to compute at once so that no layer's output grows too large."""
     return max(1, _CHUNK // (learners * width * near.rows_a_root))
 
@@ -37,7 +36,7 @@ class Inference:
     def __init__(
         self,
         ensemble: Ensemble,
-        near: Neighborhood,
+        near: Surroundings,
         sampler: RelativeSampler,
         seed: int,
         run: Runtime,
@@ -113,12 +112,13 @@ class Inference:
         relatives = self._needed(nodes, n_draws)
         learners = 1 if self.shape.variant == "batch" else self.shape.n_learners
         streams = [derive_seed(self.seed, "inference", learner) for learner in range(learners)]
-        size = chunk_size(self.near, learners, max(self.shape.widths))
+        size = chunk_size(self.near, learners, self.shape.widest)
         parts = []
         for number, start in enumerate(range(0, len(relatives), size)):
             roots = np.repeat(relatives[None, start : start + size], learners, 0)
-            this = Pass(self.run, np.array(streams, np.uint64), number)
-            parts.append(self.ensemble.represent(roots, self.near, this))
+            ctx = ForwardContext(self.run, np.array(streams, np.uint64), number)
+            with self.run.step():
+                parts.append(self.ensemble.represent(roots, self.near, ctx))
         return relatives, torch.cat(parts, 1)
 
     def _expected(
@@ -126,10 +126,10 @@ class Inference:
     ) -> NDArray[np.float32]:
         """Return the expectation of values [P, R, d] of the relatives under Eq. 3 for each node [P, B, d]."""
         network = self.sampler.network
-        base, chance = network.base[relatives], self.sampler.probabilities[relatives]
+        base, probability = network.base[relatives], self.sampler.probabilities[relatives]
         order = np.argsort(base, kind="stable")
         starts = np.flatnonzero(np.diff(base[order], prepend=-1))
-        weighted = values[:, order] * chance[order].astype(np.float32)[None, :, None]
+        weighted = values[:, order] * probability[order].astype(np.float32)[None, :, None]
         sums = np.add.reduceat(weighted, starts, axis=1)
         return sums[:, np.searchsorted(base[order][starts], nodes)]
 

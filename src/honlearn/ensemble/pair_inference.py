@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from honlearn.engine.neighborhoods import Neighborhood
+from honlearn.engine.context import ForwardContext
 from honlearn.engine.runtime import Runtime
+from honlearn.ensemble.ensemble import Surroundings
 from honlearn.ensemble.inference import Inference
 from honlearn.ensemble.pairs import PairEnsemble
-from honlearn.learners.layers import Pass
 from honlearn.sampling.pairs import Pairs, PairSampler
 from honlearn.sampling.relatives import RelativeSampler
 
@@ -34,7 +34,7 @@ class PairInference(Inference):
     def __init__(
         self,
         ensemble: PairEnsemble,
-        near: Neighborhood,
+        near: Surroundings,
         sampler: PairSampler,
         seed: int,
         run: Runtime,
@@ -81,8 +81,8 @@ class PairInference(Inference):
 
     def _proba(self, h: torch.Tensor, places: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return the probabilities [G, B, 2] of pairs at these places [1|L, B, 2] of h [P, R, d]."""
-        this = Pass(self.run, np.zeros(len(h), np.uint64), 0)
-        logits = self.ensemble.score(h, places.astype(np.int32), this)
+        ctx = ForwardContext(self.run, np.zeros(len(h), np.uint64), 0)
+        logits = self.ensemble.score(h, places.astype(np.int32), ctx)
         return torch.softmax(logits.double(), 2).float().cpu().numpy()
 
     def _needed(self, nodes: NDArray[np.int32], n_draws: int) -> NDArray[np.int32]:

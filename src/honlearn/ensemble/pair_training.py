@@ -16,13 +16,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from honlearn.engine.neighborhoods import Neighborhood
+from honlearn.engine.context import ForwardContext
+from honlearn.ensemble.ensemble import Surroundings
 from honlearn.ensemble.examples import split
 from honlearn.ensemble.inference import chunk_size
 from honlearn.ensemble.pair_inference import BLOCK
 from honlearn.ensemble.pairs import pair_batch
 from honlearn.ensemble.training import Problem, Trainer
-from honlearn.learners.layers import Pass
 from honlearn.sampling.pairs import Pairs, PairSampler, count_unlinked, draw_unlinked, pair_keys
 from honlearn.seeds import Label, derive_seed, generator
 
@@ -68,7 +68,7 @@ class PairProblem(Problem):
 
     sampler: PairSampler  # type: ignore[assignment]
     examples: PairExamples  # type: ignore[assignment]
-    hide: Callable[[Pairs], Neighborhood]
+    hide: Callable[[Pairs], Surroundings]
     hide_own: bool = True
     joint: bool = False
     unlinked: Unlinked | None = None
@@ -80,14 +80,14 @@ class PairTrainer(Trainer):
     problem: PairProblem
     _pairs: Pairs
     _drawn_for: tuple[int, int] | None = None
-    _held_near: Neighborhood | None = None
+    _held_near: Surroundings | None = None
 
     @property
     def owners(self) -> list[Label]:
         """The groups that are still trained, by the name of their split and order: one for all of them."""
         return ["joint"] * (len(self.members) if self.is_bag else 1)
 
-    def _gather_examples(self) -> None:
+    def _start(self) -> None:
         """Set random streams and examples of the groups that are still trained; relatives go by pair."""
         problem, owners = self.problem, self.owners
         streams = [derive_seed(problem.seed, "dropout", member) for member in self.members]
@@ -110,7 +110,7 @@ class PairTrainer(Trainer):
         near = self._near(pairs[problem.examples.labels[some] == 1])
         return pair_batch(drawn, problem.sampler.possible(pairs, joint), near)
 
-    def _near(self, linked: Pairs) -> Neighborhood:
+    def _near(self, linked: Pairs) -> Surroundings:
         """Return what surrounds the roots of a batch with these linked pairs."""
         hide, held = self.problem.hide, self._held_links()
         if self.ensemble.training and self.problem.hide_own:
@@ -160,11 +160,12 @@ class PairTrainer(Trainer):
         near = self.problem.near
         size = BLOCK
         if near.rows_a_root > 1:
-            size = min(size, max(1, chunk_size(near, len(self._streams), max(self.shape.widths)) // 2))
+            size = min(size, max(1, chunk_size(near, len(self._streams), self.shape.widest) // 2))
         parts = []
         for start in range(0, self._held.shape[1], size):
             # Steps of their own, so that parts do not share the neighbours they sample.
-            this = Pass(self.run, self._streams, (self.at.epoch << 20) + start)
+            ctx = ForwardContext(self.run, self._streams, (self.at.epoch << 20) + start)
             some = self._held[:, start : start + size]
-            parts.append(self.ensemble(self._roots(some, *occasion), near, this))
+            with self.run.step():
+                parts.append(self.ensemble(self._roots(some, *occasion), near, ctx))
         return torch.cat(parts, 1)

@@ -13,14 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
-from honlearn.engine.neighborhoods import ExactNeighborhood, Neighborhood, Rows
+from honlearn.engine.adjacency import single
+from honlearn.engine.context import ForwardContext
 from honlearn.engine.propagate import Dropout, drop, product, sum_rows
-from honlearn.engine.weights import Features, glorot, zeros
-from honlearn.ensemble.ensemble import Architecture, Ensemble
-from honlearn.ensemble.heads import HEADS
-from honlearn.learners.layers import Pass
-from honlearn.seeds import derive_seed
+from honlearn.engine.weights import Generators, glorot, zeros
+from honlearn.ensemble.ensemble import (
+    Architecture,
+    Ensemble,
+    Surroundings,
+    learner_generators,
+    make_head,
+)
 
 OPERATORS = ("concat", "hadamard", "average", "l1", "l2")
 
@@ -48,10 +53,10 @@ class PairBatch(NamedTuple):
 
     roots: NDArray[np.int32]
     places: NDArray[np.int32]
-    near: Neighborhood
+    near: Surroundings
 
 
-def pair_batch(relatives: NDArray[np.int32], possible: NDArray[np.int32], near: Neighborhood) -> PairBatch:
+def pair_batch(relatives: NDArray[np.int32], possible: NDArray[np.int32], near: Surroundings) -> PairBatch:
     """Return the batch of these relatives of pairs [L, B, 2], which are among the `possible`, ascending.
 
     Whole neighbourhoods give a node one representation, so the possible relatives become the roots of all
@@ -59,7 +64,7 @@ def pair_batch(relatives: NDArray[np.int32], possible: NDArray[np.int32], near: 
     neighbourhoods are drawn anew for each place.
     """
     learners, count, _ = relatives.shape
-    if not isinstance(near, ExactNeighborhood):
+    if not near.is_exact:
         places = np.arange(2 * count, dtype=np.int32).reshape(1, count, 2)
         return PairBatch(relatives.reshape(learners, -1), places, near)
     return PairBatch(possible[None], np.searchsorted(possible, relatives).astype(np.int32), near)
@@ -73,58 +78,56 @@ class PairEnsemble(Ensemble):
 
     shape: PairArchitecture
 
-    def __init__(
-        self, shape: PairArchitecture, seed: int, learners: Sequence[int], features: Features | None = None
-    ) -> None:
-        super().__init__(shape, seed, learners, features)
-        owners = learners[:1] if shape.shared or shape.variant == "batch" else learners
-        generators = [torch.Generator().manual_seed(derive_seed(seed, "init", "pair", o)) for o in owners]
-        width = shape.widths[-1] * (len(shape.operators) + ("concat" in shape.operators))
+    def _head(self, seed: int, owners: Sequence[int], generators: Generators) -> nn.Module:
+        """Add the dense layer over pairs and return the head behind it."""
+        shape = self.shape
+        generators = learner_generators(seed, owners, "init", "pair")
+        width = shape.width * (len(shape.operators) + ("concat" in shape.operators))
         if shape.pair_width:
             self.dense = glorot(generators, width, shape.pair_width)
             self.dense_bias = zeros(generators, shape.pair_width)
             width = shape.pair_width
         if shape.is_joint:
-            generators = [torch.Generator().manual_seed(derive_seed(seed, "init", "pair", "head"))]
-        extra: dict[str, Any] = {"n_heads": shape.n_heads} if shape.variant == "attn" else {}
-        self.head = HEADS[shape.variant](shape.n_learners, width, shape.n_classes, generators, **extra)
+            generators = learner_generators(seed, ["head"], "init", "pair")
+        return make_head(shape, width, generators)
 
-    def forward(self, batch: Any, near: Neighborhood, this: Pass) -> torch.Tensor:
+    def forward(self, batch: Any, near: Surroundings, ctx: ForwardContext) -> torch.Tensor:
         """Return logits [G, B, 2] of a :class:`PairBatch`, which brings its own neighbourhood."""
-        return self.score(self.represent(batch.roots, batch.near, this), batch.places, this)
+        return self.score(self.represent(batch.roots, batch.near, ctx), batch.places, ctx)
 
-    def score(self, h: torch.Tensor, places: NDArray[np.int32], this: Pass) -> torch.Tensor:
+    def score(self, h: torch.Tensor, places: NDArray[np.int32], ctx: ForwardContext) -> torch.Tensor:
         """Return logits [G, B, 2] of the pairs at these places [1|L, B, 2] of representations [L, R, d]."""
         u, v = (np.ascontiguousarray(places[:, :, side]) for side in (0, 1))
         ordered = self.shape.directed or "concat" not in self.shape.operators
         orders = [(u, v)] if ordered else [(u, v), (v, u)]
         joined = self._dense if self.shape.pair_width else self._plain
-        parts = [joined(h, a, b, this) for a, b in orders]
+        parts = [joined(h, a, b, ctx) for a, b in orders]
         z = parts[0] if ordered else (parts[0] + parts[1]) / 2
         if self.shape.pair_width:
-            site = this.site(len(self.shape.widths), "own", this.hidden_dropout)
-            z = drop(this.run, np.arange(z.shape[1], dtype=np.int32)[None], z, site)
+            kind = self.shape.kinds[0]
+            site = ctx.site(len(kind.layer_widths), "own", float(kind.hidden_dropout or 0))
+            z = drop(ctx.run, np.arange(z.shape[1], dtype=np.int32)[None], z, site)
         logits: torch.Tensor = self.head(z)
         return logits
 
-    def _plain(self, h: torch.Tensor, u: Places, v: Places, this: Pass) -> torch.Tensor:
+    def _plain(self, h: torch.Tensor, u: Places, v: Places, ctx: ForwardContext) -> torch.Tensor:
         """Return what the operators make of the pairs, side by side, [L, B, k · d]."""
-        h_u, h_v = _take(this, h, u), _take(this, h, v)
+        h_u, h_v = _take(ctx, h, u), _take(ctx, h, v)
         return torch.cat([operate(name, h_u, h_v) for name in self.shape.operators], 2)
 
-    def _dense(self, h: torch.Tensor, u: Places, v: Places, this: Pass) -> torch.Tensor:
+    def _dense(self, h: torch.Tensor, u: Places, v: Places, ctx: ForwardContext) -> torch.Tensor:
         """Return the dense layer over what the operators make of the pairs, [L, B, pair_width]."""
-        run, width, start = this.run, h.shape[2], 0
+        run, width, start = ctx.run, h.shape[2], 0
         if self.shape.operators[0] != "concat" or u.shape[1] <= h.shape[1]:
-            return torch.relu(product(run, self._plain(h, u, v, this), self.dense) + self.dense_bias[:, None])
+            return torch.relu(product(run, self._plain(h, u, v, ctx), self.dense) + self.dense_bias[:, None])
         # More pairs than nodes: W [h_u ‖ h_v] = W_1 h_u + W_2 h_v, taken node by node.
         z = self.dense_bias[:, None]
         for places in (u, v):
             part = self.dense[:, start : start + width].contiguous()
-            z = z + _take(this, product(run, h, part), places)
+            z = z + _take(ctx, product(run, h, part), places)
             start += width
         if len(self.shape.operators) > 1:
-            h_u, h_v = _take(this, h, u), _take(this, h, v)
+            h_u, h_v = _take(ctx, h, u), _take(ctx, h, v)
             rest = torch.cat([operate(name, h_u, h_v) for name in self.shape.operators[1:]], 2)
             z = z + product(run, rest, self.dense[:, start:].contiguous())
         return torch.relu(z)
@@ -142,12 +145,7 @@ def operate(operator: str, h_u: torch.Tensor, h_v: torch.Tensor) -> torch.Tensor
     return difference.abs() if operator == "l1" else difference.square()
 
 
-def _take(this: Pass, x: torch.Tensor, rows: NDArray[np.int32]) -> torch.Tensor:
+def _take(ctx: ForwardContext, x: torch.Tensor, rows: NDArray[np.int32]) -> torch.Tensor:
     """Return the rows [1|L, B] of x [L, R, d]: [L, B, d]."""
-    count = x.shape[1]
-    one = Rows(
-        np.arange(count + 1, dtype=np.int64),
-        np.arange(count, dtype=np.int32)[None],
-        np.ones((1, count), np.float32),
-    )
-    return sum_rows(this.run, one, rows, x.contiguous(), Dropout(0.0, np.zeros(len(x), np.uint32)))
+    one = single(x.shape[1], np.arange(x.shape[1], dtype=np.int32)[None])
+    return sum_rows(ctx.run, one, rows, x.contiguous(), Dropout(0.0, np.zeros(len(x), np.uint32)))

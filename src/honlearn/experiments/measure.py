@@ -28,7 +28,7 @@ from honlearn.experiments.search import Budget
 from honlearn.experiments.selection import best_on_test, points
 from honlearn.experiments.sources import Source
 from honlearn.experiments.spaces import Space, own_space, paper_space
-from honlearn.hon.build import LONGEST, count_grams
+from honlearn.hon.build import DEFAULT_MAX_ORDER, count_grams
 from honlearn.results.records import Records
 
 PROTOCOLS = ("nested", "paper", "fixed")
@@ -150,7 +150,7 @@ class Bench:
     def _node_data(self, name: str) -> NodeData:
         if name not in self._nodes:
             source = self.source
-            counts = count_grams(source.paths, LONGEST) if name == AUTO else None
+            counts = count_grams(source.paths, DEFAULT_MAX_ORDER) if name == AUTO else None
             self._nodes[name] = NodeData.of(source.network, source.nodes, source.labels, name, counts)
         return self._nodes[name]
 

@@ -58,9 +58,10 @@ class Entry:
         return made
 
     def keywords(self) -> dict[str, inspect.Parameter]:
-        """Return the keywords of the estimator, the network left out, in the order of its signature."""
-        given = inspect.signature(self.estimator()).parameters
-        return {name: parameter for name, parameter in given.items() if name != "network"}
+        """Return the keywords of the estimator and of its parameter objects by their flat names."""
+        from honlearn.tasks.nested import flat_keywords
+
+        return flat_keywords(self.estimator())
 
     @property
     def chooses_network(self) -> bool:
@@ -69,18 +70,21 @@ class Entry:
 
     def parameters(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return every keyword with its value: the default, what the name decides, or the setting."""
-        defaults = {name: parameter.default for name, parameter in self.keywords().items()}
-        return {**defaults, **self.decided, **settings}
+        from honlearn.tasks.nested import flat_values
+
+        return flat_values(self.estimator(), self.tasks[0], {**self.decided, **settings})
 
     def make(self, network: Any, **settings: Any) -> Any:
         """Return an unfitted estimator on `network`; an unknown setting is a ParameterError."""
-        known = self.keywords()
-        for key in settings:
+        from honlearn.tasks.nested import nested, translated
+
+        known, made = self.keywords(), self.estimator()
+        for key in translated(made, settings):
             if key not in known:
                 raise ParameterError(
                     f"{self.name} has no {key!r}; there are {listed(known, 40)}{did_you_mean(key, known)}"
                 )
-        return self.estimator()(network, **{**self.decided, **settings})
+        return made(network, **nested(made, {**self.decided, **settings}))
 
 
 class LinkPredictor(Protocol):

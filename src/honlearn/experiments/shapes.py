@@ -1,7 +1,7 @@
 """Depth, width and other sizes of any model by one word, whatever its own keyword for it is.
 
-In: an entry of the registry and a size such as ``layers=2``. Out: settings of that model's keywords. DGE
-takes ``widths=(128, 128)``, the baselines ``n_layers=2`` and ``width=128``.
+In: an entry of the registry and a size such as ``layers=2``. Out: settings of that model's keywords. Learners
+take ``widths=(128, 128)``, other baselines ``n_layers=2`` and ``width=128``.
 """
 
 from __future__ import annotations

@@ -107,10 +107,10 @@ def _beside(size: str, choices: tuple[Any, ...], given: Mapping[str, Any]) -> tu
     """Return the choices that can stand beside what is given: a fan-out for each layer, whole heads."""
     if size == "layers" and given.get("fan_outs") is not None:
         return (len(given["fan_outs"]),)
-    if size == "heads" and given.get("width"):
-        return tuple(heads for heads in choices if given["width"] % heads == 0)
-    if size == "width" and given.get("n_heads"):
-        return tuple(width for width in choices if width % given["n_heads"] == 0)
+    if size == "heads" and given.get("widths"):
+        return tuple(heads for heads in choices if shape_of(given)[1] % heads == 0)
+    if size == "width" and given.get("heads"):
+        return tuple(width for width in choices if width % given["heads"] == 0)
     return choices
 
 

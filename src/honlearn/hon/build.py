@@ -30,9 +30,9 @@ from honlearn.paths.stream import PathStream
 from honlearn.paths.vocabulary import Vocabulary
 
 # How far back a network looks at most that is chosen for a task, unless somebody says.
-LONGEST = 3
+DEFAULT_MAX_ORDER = 3
 # No path data remembers as far as this; it only keeps a slip of the finger from filling the memory.
-_LONGEST = 1000
+MAX_ORDER = 1000
 
 
 class GramCounts:
@@ -97,7 +97,7 @@ def count_grams(paths: Any, order: int = 2, *, n_workers: int = 1, **reader_opti
 
     With `n_workers` > 1, that many threads count while one reads; the result is the same.
     """
-    order = check_integer("count_grams", "order", order, 1, _LONGEST)
+    order = check_integer("count_grams", "order", order, 1, MAX_ORDER)
     n_workers = check_integer("count_grams", "n_workers", n_workers, 1)
     source = as_source(paths, **reader_options)
     trie = _count(source, order, n_workers)

@@ -1,8 +1,8 @@
 """Which vectors of paths suit a task: reach, smoothing and length, for learners and for the kernel.
 
 In: a network and labelled entities. Out: vectors [V, d] (:func:`honlearn.hon.embedding.path_embedding`). They
-are compared by what a kernel on them says of examples left out (:mod:`honlearn.path_kernel.ridge`), which has a
-closed form, so that the choice takes seconds.
+are compared by the loss of a kernel regression on examples left out (:mod:`honlearn.path_kernel.ridge`), which
+has a closed form, so that the choice takes seconds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from honlearn.ensemble.examples import Examples
 from honlearn.hon.embedding import embedding, steps_to_others, unit
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.path_kernel.calibration import Rows
-from honlearn.path_kernel.ridge import PENALTIES, Kernel, shuffled
+from honlearn.path_kernel.ridge import PENALTIES, PathRidge, shuffled
 
 # Reach and smoothing; learners take the first whose loss is within noise of the least.
 _STEPS = ((2, 1.0), (2, 0.75), (1, 1.0), (1, 0.75))
@@ -30,15 +30,15 @@ _COMPARED, _LANDMARKS, _PENALTIES = 4096, 256, PENALTIES[::2]
 
 
 class Vectors(NamedTuple):
-    """Numbers of each entity [V, d] from steps up to `reach` away, the weightiest first."""
+    """A vector of each entity [V, d] from steps up to `reach` away, the largest components first."""
 
     reach: int
     smoothing: float
-    numbers: Rows
+    values: Rows
 
     def first(self, count: int) -> NDArray[np.float32]:
-        """Return the first numbers of each entity at a length of 1, for learners."""
-        return unit(self.numbers[:, :count]).astype(np.float32)
+        """Return the first components of each vector at a length of 1, for learners."""
+        return unit(self.values[:, :count]).astype(np.float32)
 
 
 # What the best vectors of one step lose on each example [n], and these, by all that they come from.
@@ -98,7 +98,7 @@ class _Comparison:
         shorter = sorted({min(length, self.most) for length in lengths})
         every, tried = embedding(self.ahead[reach], shorter[-1], smoothing), []
         for length in shorter:
-            kernel = Kernel(every[:, :length], self.examples, self.n_classes, _LANDMARKS)
+            kernel = PathRidge(every[:, :length], self.examples, self.n_classes, _LANDMARKS)
             found = min(kernel.fits(_PENALTIES), key=lambda fit: fit.loss)
             tried.append((found.losses, Vectors(reach, smoothing, every[:, :length])))
         return min(tried, key=lambda one: float(one[0].mean()))

@@ -1,8 +1,8 @@
-"""A kernel's reading of the paths: how an entity's place in them alone speaks for its class.
+"""Kernel ridge regression of the classes on path vectors.
 
-In: vectors of entities (:mod:`honlearn.path_kernel.path_vectors`) and labelled ones. Out: class probabilities of
-every entity [V, C], those of a labelled one from all the others. Entities are alike as far as their vectors x
-are,
+In: vectors of entities (:mod:`honlearn.path_kernel.path_vectors`) and labelled ones. Out: class probabilities
+of every entity [V, C], those of a labelled one from all the others. Entities are alike as far as their vectors
+x are,
 
     k(i, j) = exp(−γ |x_i − x_j|² / d).
 
@@ -34,7 +34,7 @@ _BLOCK = 8192
 _PARTS = 5
 
 
-class Reading(NamedTuple):
+class KernelPrediction(NamedTuple):
     """Probabilities float32 [V, C], the log loss of labelled entities left out, and the penalty chosen."""
 
     proba: NDArray[np.float32]
@@ -42,11 +42,11 @@ class Reading(NamedTuple):
     penalty: float
 
 
-def read(numbers: Rows, examples: Examples, n_classes: int, seed: int) -> Reading:
-    """Return what these vectors [V, d] say of the classes of all entities."""
+def fit_kernel(vectors: Rows, examples: Examples, n_classes: int, seed: int) -> KernelPrediction:
+    """Return class probabilities of all entities from these vectors [V, d] and the labelled ones."""
     with threadpool_limits(1):
-        kernel = Kernel(numbers, shuffled(examples, seed), n_classes, _LANDMARKS)
-        return kernel.reading(min(kernel.fits(PENALTIES), key=lambda fit: fit.loss))
+        kernel = PathRidge(vectors, shuffled(examples, seed), n_classes, _LANDMARKS)
+        return kernel.prediction(min(kernel.fits(PENALTIES), key=lambda fit: fit.loss))
 
 
 def shuffled(examples: Examples, seed: int) -> Examples:
@@ -66,9 +66,9 @@ def _once(examples: Examples) -> Examples:
     return Examples(examples.nodes[first[order]], examples.labels[first[order]], weights[order])
 
 
-def _standardised(numbers: Rows) -> Rows:
+def _standardised(vectors: Rows) -> Rows:
     """Return the rows at a length of 1, then each column with mean 0 and deviation 1."""
-    rows = unit(numbers)
+    rows = unit(vectors)
     rows -= rows.mean(0)
     deviation = rows.std(0)
     return np.asarray(rows / np.where(deviation > 1e-9, deviation, 1.0))
@@ -89,11 +89,11 @@ class _Fit(NamedTuple):
         return float(self.losses.mean())
 
 
-class Kernel:
+class PathRidge:
     """Ridge regression of the classes on a kernel over vectors [V, d]; the first examples are landmarks."""
 
-    def __init__(self, numbers: Rows, examples: Examples, n_classes: int, landmarks: int) -> None:
-        self.vectors, self.examples, self.n_classes = _standardised(numbers), examples, n_classes
+    def __init__(self, vectors: Rows, examples: Examples, n_classes: int, landmarks: int) -> None:
+        self.vectors, self.examples, self.n_classes = _standardised(vectors), examples, n_classes
         weights = examples.weights.astype(np.float64)
         self.weights = weights / max(weights.mean(), 1e-12)
         self.landmarks = self.vectors[np.unique(examples.nodes[:landmarks])]
@@ -145,8 +145,8 @@ class Kernel:
         """Return features of a block of examples whose products are the kernel, [b, m']."""
         return np.asarray(self._kernel(self.vectors[self.examples.nodes[block]]) @ self._lift)
 
-    def reading(self, fit: _Fit) -> Reading:
-        """Return what a fit says of every entity; of a labelled one, by fit and calibration without it."""
+    def prediction(self, fit: _Fit) -> KernelPrediction:
+        """Return the prediction for every entity; for a labelled one, by fit and calibration without it."""
         proba = np.empty((len(self.vectors), self.n_classes), np.float32)
         for start in range(0, len(proba), _BLOCK):
             scores = self._kernel(self.vectors[start : start + _BLOCK]) @ fit.coefficients
@@ -157,41 +157,41 @@ class Kernel:
             known = (fit.left_out[rest], self.examples.labels[rest], self.weights[rest])
             logits[own] = calibrate(*known, fit.calibration).logits(fit.left_out[own])
         proba[self.examples.nodes] = softmax(logits, 1)
-        return Reading(proba, float(self._losses(logits).mean()), fit.penalty)
+        return KernelPrediction(proba, float(self._losses(logits).mean()), fit.penalty)
 
 
 def best_share(
-    reading: Reading, examples: Examples, held: NDArray[np.int64], chance: NDArray[np.float64]
+    kernel: KernelPrediction, examples: Examples, held: NDArray[np.int64], probability: NDArray[np.float64]
 ) -> float:
-    """Return the share of the answer that a reading earns beside learners: 0 to 0.5 in steps of 0.05.
+    """Return the share of the kernel in the prediction beside learners: 0 to 0.5 in steps of 0.05.
 
-    Learners held back the examples at `held` [G, h] and gave their truth the `chance` [G, h]. An example is
+    Learners held back the examples at `held` [G, h] and gave the true class `probability` [G, h]. An example is
     held back by a few of them, but all G will answer: the loss of a mean of k learners is taken to fall as
     1 / k, at the rate at which it falls from one learner to the few. Where nothing was held back, nothing can
     be compared: then it is a quarter.
 
     >>> examples = Examples(np.arange(2, dtype=np.int32), np.array([0, 1]), np.ones(2, np.float32))
-    >>> reading = Reading(np.array([[0.1, 0.9], [0.1, 0.9]], np.float32), 0.0, 1.0)
+    >>> kernel = KernelPrediction(np.array([[0.1, 0.9], [0.1, 0.9]], np.float32), 0.0, 1.0)
     >>> held = np.array([[0, 1]])
-    >>> best_share(reading, examples, held, np.array([[0.9, 0.9]]))
+    >>> best_share(kernel, examples, held, np.array([[0.9, 0.9]]))
     0.0
-    >>> best_share(reading, examples, held, np.array([[0.9, 0.1]]))
+    >>> best_share(kernel, examples, held, np.array([[0.9, 0.1]]))
     0.5
     """
     if not held.size:
         return 0.25
     which, known = np.unique(held, return_inverse=True)
-    known, voices = known.ravel(), np.bincount(known.ravel())
-    few = np.bincount(known, chance.ravel()) / voices
-    read = reading.proba[examples.nodes[which], examples.labels[which]].astype(np.float64)
+    known, n_votes = known.ravel(), np.bincount(known.ravel())
+    few = np.bincount(known, probability.ravel()) / n_votes
+    read = kernel.proba[examples.nodes[which], examples.labels[which]].astype(np.float64)
     weights = examples.weights[which].astype(np.float64)
-    total, spread = max(float(weights.sum()), 1e-12), max(float(weights @ (1 - 1 / voices)), 1e-12)
+    total, spread = max(float(weights.sum()), 1e-12), max(float(weights @ (1 - 1 / n_votes)), 1e-12)
 
     def loss(share: float) -> float:
-        of_one = _log_loss((1 - share) * chance.ravel() + share * read[known])
-        of_one = np.bincount(known, of_one) / voices
-        falls = weights @ (of_one - _log_loss((1 - share) * few + share * read)) / spread
-        return float(weights @ of_one / total - falls * (1 - 1 / len(held)))
+        of_one = _log_loss((1 - share) * probability.ravel() + share * read[known])
+        of_one = np.bincount(known, of_one) / n_votes
+        slope = weights @ (of_one - _log_loss((1 - share) * few + share * read)) / spread
+        return float(weights @ of_one / total - slope * (1 - 1 / len(held)))
 
     shares = (np.arange(11) / 20).tolist()
     return float(min(shares, key=loss))

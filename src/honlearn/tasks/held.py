@@ -1,8 +1,8 @@
-"""What learners say of examples that they hold back: by this a choice inside a fit is judged.
+"""Losses on held-back examples: by these a choice inside a fit is judged.
 
-In: the validation part of each learner and the chance that it gives to the truth there. Out: the loss of the
-learners together on each example, and how much less one choice loses than another, with the standard error. A
-ledger keeps what was heard in a checkpoint, so that a kill costs little.
+In: the validation part of each learner and the probability that it gives to the true class there. Out: the
+loss of the pooled learners on each example, and how much less one choice loses than another, with the
+standard error. A ledger keeps the scores in a checkpoint, so that a kill costs little.
 """
 
 from __future__ import annotations
@@ -19,35 +19,33 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.ensemble.checkpoint import load_checkpoint, save_checkpoint
+from honlearn.ensemble.fitting import Held
 
 # The share of the examples that learners which judge a choice are validated on.
 SHARE = 0.25
 
-# The validation parts of some learners [L, h], and the chance of the truth there.
-Held = tuple[NDArray[np.int64], NDArray[np.float64]]
-
 
 @dataclass(eq=False, kw_only=True)
-class Tally:
-    """For each example the sum of chances given to the truth, and by how many learners.
+class HeldOutScore:
+    """For each example the sum of probabilities given to the true class, and by how many learners.
 
     `gain` is how much less this choice loses than the one it is compared with, and `error` the standard error
     of that.
     """
 
-    chance: NDArray[np.float64]
-    voices: NDArray[np.int64]
+    probability: NDArray[np.float64]
+    n_votes: NDArray[np.int64]
     learners: int = 0
     seconds: float = 0.0
     gain: float = math.nan
     error: float = math.nan
 
-    def hear(self, upto: int, judge: Callable[[range], Held]) -> None:
-        """Add what the learners up to this one say who were not heard yet."""
+    def update(self, upto: int, judge: Callable[[range], Held]) -> None:
+        """Add the predictions of the learners up to this one that are not in yet."""
         started = time.process_time()
-        held, chance = judge(range(self.learners, upto))
-        np.add.at(self.chance, held, chance)
-        np.add.at(self.voices, held, 1)
+        held, probability = judge(range(self.learners, upto))
+        np.add.at(self.probability, held, probability)
+        np.add.at(self.n_votes, held, 1)
         self.learners = upto
         self.seconds += time.process_time() - started
 
@@ -55,14 +53,14 @@ class Tally:
     def losses(self) -> NDArray[np.float64]:
         """The loss of the pooled learners on each example, NaN where none of them held it back."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return -np.log(np.maximum(self.chance / self.voices, 1e-12))
+            return -np.log(np.maximum(self.probability / self.n_votes, 1e-12))
 
     @property
     def loss(self) -> float:
         """The mean loss, the smaller the better; infinite where no example was held back."""
-        return float(np.nanmean(self.losses)) if self.voices.any() else math.inf
+        return float(np.nanmean(self.losses)) if self.n_votes.any() else math.inf
 
-    def compare(self, usual: Tally) -> None:
+    def compare(self, usual: HeldOutScore) -> None:
         """Set how much less this loses than `usual` on examples that both know, and the standard error."""
         by_example = usual.losses - self.losses
         by_example = by_example[np.isfinite(by_example)]
@@ -75,34 +73,37 @@ class Tally:
 
 @dataclass(eq=False)
 class Ledger:
-    """The checkpoint of a choice: what was heard of every candidate. Without a path nothing is kept."""
+    """The checkpoint of a choice: the scores of every candidate. Without a path nothing is kept."""
 
     path: Path | None = None
     fingerprint: str = ""
     seconds_between: float = 60.0
     _saved: float = field(default_factory=time.monotonic)
 
-    def maybe_save(self, tallies: Sequence[Tally], **record: Any) -> None:
+    def maybe_save(self, scores: Sequence[HeldOutScore], **record: Any) -> None:
         """Save if the last time is long enough ago."""
         if time.monotonic() - self._saved >= self.seconds_between:
-            self.save(tallies, **record)
+            self.save(scores, **record)
 
-    def save(self, tallies: Sequence[Tally], **record: Any) -> None:
-        """Write all that was heard, and a record beside it."""
+    def save(self, scores: Sequence[HeldOutScore], **record: Any) -> None:
+        """Write all scores, and a record beside them."""
         if self.path is None:
             return
-        record["done"] = [[one.learners, one.seconds, one.gain, one.error] for one in tallies]
-        tensors = {f"chance{i}": torch.from_numpy(one.chance) for i, one in enumerate(tallies)}
-        tensors |= {f"voices{i}": torch.from_numpy(one.voices) for i, one in enumerate(tallies)}
+        record["done"] = [[one.learners, one.seconds, one.gain, one.error] for one in scores]
+        tensors = {f"probability{i}": torch.from_numpy(one.probability) for i, one in enumerate(scores)}
+        tensors |= {f"n_votes{i}": torch.from_numpy(one.n_votes) for i, one in enumerate(scores)}
         save_checkpoint(self.path, self.fingerprint, record, tensors)
         self._saved = time.monotonic()
 
-    def resume(self, tallies: Sequence[Tally]) -> dict[str, Any]:
-        """Give the tallies what was heard before a kill; return the record, empty where nothing was saved."""
+    def resume(self, scores: Sequence[HeldOutScore]) -> dict[str, Any]:
+        """Restore the scores from before a kill; return the record, empty where nothing was saved."""
         if self.path is None or not self.path.exists():
             return {}
         record, tensors = load_checkpoint(self.path, self.fingerprint)
-        for i, (one, done) in enumerate(zip(tallies, record.pop("done"), strict=True)):
+        for i, (one, done) in enumerate(zip(scores, record.pop("done"), strict=True)):
             one.learners, one.seconds, one.gain, one.error = done
-            one.chance[:], one.voices[:] = tensors[f"chance{i}"].numpy(), tensors[f"voices{i}"].numpy()
+            one.probability[:], one.n_votes[:] = (
+                tensors[f"probability{i}"].numpy(),
+                tensors[f"n_votes{i}"].numpy(),
+            )
         return record

@@ -1,98 +1,38 @@
-"""From a link predictor's parameters and pairs to what the models take, each checked with its own message.
+"""From pairs of names and labels to what the models take, each checked with its own message.
 
-In: parameters of :class:`honlearn.DGELinkPredictor`, pairs of names, labels. Out: an architecture, training
-options, pairs of codes and labelled examples.
+In: pairs of names, labels, and the name of the estimator that messages use. Out: pairs of codes and labelled
+examples.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
-from honlearn.ensemble.pairs import OPERATORS, PairArchitecture
-from honlearn.ensemble.training import TrainingOptions
-from honlearn.errors import InputError, ParameterError, check_choice, check_integer, listed
+from honlearn.errors import InputError, listed
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.sampling.pairs import Pairs, count_unlinked, keyed_pairs, linked_keys, pair_keys
 from honlearn.seeds import generator
-from honlearn.tasks import parameters as check
-
-_OWNER = "DGELinkPredictor"
-DRAWS = ("joint", "independent")
-# How many pairs are seen in a training, at most, unless max_epochs says otherwise.
-_VISITS = 2_000_000
 
 
-@contextmanager
-def named_as_links() -> Iterator[None]:
-    """Let checks that are shared with the classifier of nodes speak of the link predictor."""
-    try:
-        yield
-    except (ParameterError, InputError) as error:
-        text = str(error)
-        if "DGEClassifier" not in text:
-            raise
-        raise type(error)(text.replace("DGEClassifier", _OWNER)) from None
-
-
-def architecture(parameters: Mapping[str, Any], n_entities: int) -> PairArchitecture:
-    """Return the ensemble's shape, or raise a ParameterError that names the parameter."""
-    base = check.architecture(parameters, 2, n_entities)
-    check_operator(_OWNER, parameters["operator"])
-    check_choice(_OWNER, "pair_draw", parameters["pair_draw"], DRAWS)
-    for name in ("directed", "hide_own", "new_negatives"):
-        if not isinstance(parameters[name], (bool, np.bool_)):
-            raise ParameterError(
-                f"The {name!r} parameter of {_OWNER} must be True or False. Got {parameters[name]!r} instead."
-            )
-    return PairArchitecture(
-        **{field.name: getattr(base, field.name) for field in dataclasses.fields(base)},
-        operator=parameters["operator"],
-        pair_width=check_integer(_OWNER, "pair_width", parameters["pair_width"], 0),
-        directed=bool(parameters["directed"]),
-    )
-
-
-def check_operator(owner: str, operator: str) -> None:
-    """Raise unless `operator` is one of the pair operators, or several with ``+`` between."""
-    names = str(operator).split("+")
-    for name in names:
-        check_choice(owner, "operator", name, OPERATORS)
-    if len(set(names)) < len(names):
-        raise ParameterError(f"The 'operator' parameter of {owner} names one twice: {operator!r}")
-
-
-def training_options(parameters: Mapping[str, Any], n_pairs: int) -> TrainingOptions:
-    """Return the training options; batches are large, since a batch represents each node once."""
-    size, epochs = parameters["batch_size"], parameters["max_epochs"]
-    if size is None:
-        size = min(max(n_pairs // 48, 32), 2048)
-    if epochs is None:
-        epochs = min(max(_VISITS // n_pairs, 8), 50)
-    return check.training_options({**parameters, "batch_size": size, "max_epochs": epochs}, n_pairs)
-
-
-def pair_codes(network: HigherOrderNetwork, pairs: Any, what: str) -> Pairs:
+def pair_codes(owner: str, network: HigherOrderNetwork, pairs: Any, what: str) -> Pairs:
     """Return pairs of names [n, 2] as entity codes int32 [n, 2], or raise a clear error."""
     values = pairs.to_numpy() if hasattr(pairs, "to_numpy") else pairs
     rows = list(values)
     wrong = next((i for i, row in enumerate(rows) if isinstance(row, (str, bytes)) or len(row) != 2), None)
     if wrong is not None:
         raise InputError(
-            f"{_OWNER}.{what} takes pairs of node names [n, 2]; row {wrong} is {rows[wrong]!r}, not a pair"
+            f"{owner}.{what} takes pairs of node names [n, 2]; row {wrong} is {rows[wrong]!r}, not a pair"
         )
     codes = network.vocabulary.codes(name for row in rows for name in row).reshape(-1, 2)
     same = np.flatnonzero(codes[:, 0] == codes[:, 1])
     if same.size:
         named = listed((repr(network.vocabulary[int(codes[i, 0])]) for i in same), 5)
         raise InputError(
-            f"{_OWNER}.{what}: {same.size:,} pairs have equal ends ({named}); a pair is two different nodes"
+            f"{owner}.{what}: {same.size:,} pairs have equal ends ({named}); a pair is two different nodes"
         )
     return codes
 
@@ -111,9 +51,11 @@ def new_pairs(network: HigherOrderNetwork, entity: int, directed: bool) -> Pairs
     return np.asarray(pairs[new])
 
 
-def labelled_pairs(network: HigherOrderNetwork, pairs: Any, y: Any, directed: bool) -> PairExamples:
+def labelled_pairs(
+    owner: str, network: HigherOrderNetwork, pairs: Any, y: Any, directed: bool
+) -> PairExamples:
     """Return examples from pairs of names and labels 1 and 0, each pair once, or raise a clear error."""
-    codes = in_order(pair_codes(network, pairs, "fit"), directed)
+    codes = in_order(pair_codes(owner, network, pairs, "fit"), directed)
     labels = _binary(y, len(codes))
     keys = pair_keys(codes, network.n_entities, directed)
     distinct, first, place = np.unique(keys, return_index=True, return_inverse=True)
@@ -145,33 +87,33 @@ def _binary(y: Any, count: int) -> NDArray[np.int64]:
 
 
 def training_pairs(
-    network: HigherOrderNetwork, pairs: Any, y: Any, exclude: Any, directed: bool, seed: int
+    owner: str, network: HigherOrderNetwork, pairs: Any, y: Any, exclude: Any, directed: bool, seed: int
 ) -> tuple[PairExamples, Unlinked | None]:
     """Return the pairs to train on, and where new unlinked ones may come from (None for pairs of the user).
 
     Without `pairs`: every linked pair, and as many that are not. Pairs in `exclude` are neither.
     """
     if pairs is None and y is not None:
-        raise InputError(f"{_OWNER}.fit: labels without pairs; pass fit(pairs, y), or fit() for own pairs")
+        raise InputError(f"{owner}.fit: labels without pairs; pass fit(pairs, y), or fit() for own pairs")
     if pairs is not None and exclude is not None:
-        raise InputError(f"{_OWNER}.fit: 'exclude' is for fit() alone; leave those pairs out of X instead")
+        raise InputError(f"{owner}.fit: 'exclude' is for fit() alone; leave those pairs out of X instead")
     if pairs is not None:
-        return labelled_pairs(network, pairs, y, directed), None
+        return labelled_pairs(owner, network, pairs, y, directed), None
     linked = linked_keys(network, directed)
-    held = np.empty((0, 2), np.int32) if exclude is None else pair_codes(network, exclude, "fit")
+    held = np.empty((0, 2), np.int32) if exclude is None else pair_codes(owner, network, exclude, "fit")
     # The way back of a pair that is held out is hidden too: it may be linked, so it is no example either.
     out = pair_keys(np.concatenate([held, held[:, ::-1]]), network.n_entities, directed)
     unlinked = Unlinked(network.n_entities, np.union1d(linked, out), directed)
     positives = keyed_pairs(np.setdiff1d(linked, out), network.n_entities)
-    return own_pairs(positives, unlinked, seed), unlinked
+    return own_pairs(owner, positives, unlinked, seed), unlinked
 
 
-def own_pairs(positives: Pairs, unlinked: Unlinked, seed: int) -> PairExamples:
+def own_pairs(owner: str, positives: Pairs, unlinked: Unlinked, seed: int) -> PairExamples:
     """Return all linked pairs and as many that are not (or as many as there are), in that order."""
     free = count_unlinked(unlinked.n_entities, unlinked.taken, unlinked.directed)
     if not len(positives) or not free:
         what = "no two entities are linked" if not len(positives) else "every two entities are linked"
-        raise InputError(f"{_OWNER}.fit: {what}, so there is nothing to learn links from")
+        raise InputError(f"{owner}.fit: {what}, so there is nothing to learn links from")
     nobody = np.empty((0, 2), np.int32)
     count = min(len(positives), free)
     negatives = unlinked.draw(generator(seed, "negatives", "first"), count, nobody)

@@ -1,177 +1,126 @@
-"""From an estimator's flat parameters to what the models take, each checked with a message of its own.
+"""From an estimator's parameters and arguments to what the models take, each checked with a message of its own.
 
-In: the parameters of :class:`honlearn.DGEClassifier`. Out: an architecture, training options and a
-neighbourhood. Nothing is checked before `fit`, as scikit-learn's contract asks.
+In: parameters, names of nodes and labels, and the name of the estimator that messages use. Out: an
+architecture, learners, codes, weights and features. Nothing is checked before `fit`, as scikit-learn's
+contract asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.engine.neighborhoods import Echo, ExactNeighborhood, Neighborhood, SampledNeighborhood
 from honlearn.engine.weights import Features
-from honlearn.ensemble.ensemble import MAX_LAYERS, VARIANTS, Architecture
-from honlearn.ensemble.training import TrainingOptions
+from honlearn.ensemble.ensemble import VARIANTS, Architecture
 from honlearn.errors import InputError, ParameterError, check_choice, check_integer, check_real, listed
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.learners.layers import LAYERS
-from honlearn.tasks.structure import PARAMETERS
-
-_OWNER = "DGEClassifier"
+from honlearn.learners import Learner
+from honlearn.tasks.nested import as_learners
 
 
-def network(value: object, parameters: Mapping[str, Any] | None = None) -> HigherOrderNetwork:
-    """Return `value` if it is a network, or raise an error that says how to make one."""
-    asked = [name for name in PARAMETERS if (parameters or {}).get(name) is not None]
+def network(owner: str, value: object, asked: Sequence[str] = ()) -> HigherOrderNetwork:
+    """Return `value` if it is a network, or raise an error that says how to make one.
+
+    `asked` are parameters of the structure that are given; a network that is grown already has none.
+    """
     if asked and not isinstance(value, HigherOrderNetwork):
         raise ParameterError(
-            f"The 'network' parameter of {_OWNER} must be paths (honlearn.read_paths) or their counts "
+            f"The 'network' parameter of {owner} must be paths (honlearn.read_paths) or their counts "
             f"(honlearn.count_grams) to choose {listed(asked)} for. Got {type(value).__name__} instead."
         )
     if not isinstance(value, HigherOrderNetwork):
         raise ParameterError(
-            f"The 'network' parameter of {_OWNER} must be a HigherOrderNetwork; make one with "
+            f"The 'network' parameter of {owner} must be a HigherOrderNetwork; make one with "
             f"honlearn.grow(paths) or honlearn.load_network(file). Got {type(value).__name__} instead."
         )
     if asked:
         raise ParameterError(
-            f"{_OWNER}: {listed(asked)} cannot be chosen for a network that is grown already; pass paths "
+            f"{owner}: {listed(asked)} cannot be chosen for a network that is grown already; pass paths "
             "(honlearn.read_paths) or counts (honlearn.count_grams) in its place, or leave "
             f"{'it' if len(asked) == 1 else 'them'} out"
         )
     return value
 
 
-def path_features(value: Any) -> int:
-    """Return how many numbers of paths stand beside an entity's name at most, 0 for none."""
-    return check_integer(_OWNER, "path_features", value, 0)
-
-
-def kernel_share(value: Any) -> float | None:
-    """Return the share of the answer that the paths' reading has, None where it is to be chosen."""
-    if isinstance(value, str):
-        check_choice(_OWNER, "kernel_share", value, ("auto",))
-        return None
-    return check_real(_OWNER, "kernel_share", value, 0, 1)
-
-
-def edge_power(value: Any) -> float | None:
-    """Return the power that weights of edges are taken to, None where it is to be chosen."""
-    if isinstance(value, str):
-        check_choice(_OWNER, "edge_power", value, ("auto",))
-        return None
-    return check_real(_OWNER, "edge_power", value, 0, 10)
-
-
-def architecture(parameters: Mapping[str, Any], n_classes: int, n_entities: int) -> Architecture:
+def architecture(
+    owner: str, estimator: Any, n_classes: int, n_entities: int, kinds: Sequence[Learner]
+) -> Architecture:
     """Return the ensemble's shape, or raise a ParameterError that names the parameter."""
-    check_choice(_OWNER, "variant", parameters["variant"], VARIANTS)
-    check_choice(_OWNER, "aggregator", parameters["aggregator"], LAYERS)
-    for name in ("shared", "normalize", "identity", "echo"):
-        if not isinstance(parameters[name], (bool, np.bool_)):
+    check_choice(owner, "variant", estimator.variant, VARIANTS)
+    if not isinstance(estimator.shared, (bool, np.bool_)):
+        raise ParameterError(
+            f"The 'shared' parameter of {owner} must be True or False. Got {estimator.shared!r} instead."
+        )
+    shared = bool(estimator.shared) or estimator.variant == "batch"
+    n_learners = check_integer(owner, "n_learners", estimator.n_learners, 1)
+    if len(kinds) > 1:
+        if shared and estimator.variant not in ("pool", "concat", "attn"):
             raise ParameterError(
-                f"The {name!r} parameter of {_OWNER} must be True or False. Got {parameters[name]!r} instead."
+                f"{owner}: variant={estimator.variant!r} with shared weights trains one model, so it takes one "
+                "kind of learner; name one, or use variant='bag' with shared=False"
             )
-    widths = parameters["widths"]
-    widths = (widths,) if isinstance(widths, (int, np.integer)) else tuple(widths)
-    if not 1 <= len(widths) <= MAX_LAYERS:
-        raise ParameterError(
-            f"The 'widths' parameter of {_OWNER} must name 1 to {MAX_LAYERS} layers. Got {widths!r} instead."
-        )
-    if not parameters["identity"] and parameters["features"] is None and not parameters["path_features"]:
-        raise ParameterError(
-            f"{_OWNER}: identity=False needs features; pass features=[V, F], path_features=64, or "
-            "identity=True"
-        )
+        if len({kind.width for kind in kinds}) > 1:
+            widths = listed(f"{kind.name} {kind.width}" for kind in kinds)
+            raise ParameterError(
+                f"{owner}: learners of one ensemble must end in the same width. Got {widths}."
+            )
+        if n_learners < len(kinds):
+            raise ParameterError(
+                f"{owner}: n_learners={n_learners} is less than the {len(kinds)} kinds of learner; raise it"
+            )
     return Architecture(
-        variant=parameters["variant"],
-        shared=bool(parameters["shared"]) or parameters["variant"] == "batch",
-        n_learners=check_integer(_OWNER, "n_learners", parameters["n_learners"], 1),
+        variant=estimator.variant,
+        shared=shared,
+        n_learners=n_learners,
         n_classes=n_classes,
         n_entities=n_entities,
-        aggregator=parameters["aggregator"],
-        widths=tuple(check_integer(_OWNER, "widths", width, 3) for width in widths),
-        normalize=bool(parameters["normalize"]),
-        identity=bool(parameters["identity"]),
-        n_heads=check_integer(_OWNER, "n_heads", parameters["n_heads"], 1),
-        # Features alone do not say who somebody is, so there is no echo to hear.
-        echo=bool(parameters["echo"]) or not parameters["identity"],
+        kinds=tuple(kinds),
+        n_heads=check_integer(owner, "n_heads", estimator.n_heads, 1),
     )
 
 
-def training_options(parameters: Mapping[str, Any], n_nodes: int) -> TrainingOptions:
-    """Return the training options, or raise a ParameterError that names the parameter."""
-
-    def real(name: str, least: float, most: float = float("inf"), open_below: bool = False) -> float:
-        return check_real(_OWNER, name, parameters[name], least, most, open_below=open_below)
-
-    def whole(name: str) -> int:
-        return check_integer(_OWNER, name, parameters[name], 1)
-
-    checkpoint, automatic = parameters["checkpoint"], parameters["batch_size"] is None
-    return TrainingOptions(
-        learning_rate=real("learning_rate", 0, open_below=True),
-        batch_size=min(max(n_nodes // 8, 16), 512) if automatic else whole("batch_size"),
-        max_epochs=whole("max_epochs"),
-        patience=whole("patience"),
-        input_dropout=real("input_dropout", 0, 0.99),
-        hidden_dropout=real("hidden_dropout", 0, 0.99),
-        weight_decay=real("weight_decay", 0),
-        validation_fraction=real("validation_fraction", 0, 0.9),
-        checkpoint=None if checkpoint is None else Path(checkpoint),
-        checkpoint_seconds=real("checkpoint_seconds", 0),
-        show=parameters["verbose"],
-    )
+def learners(owner: str, value: Any, usual: str, task: str, has_features: bool) -> tuple[Learner, ...]:
+    """Return the kinds of learner, resolved for the task and checked."""
+    kinds = tuple(one.resolved(task) for one in as_learners(owner, value, usual))
+    for kind in kinds:
+        kind.check()
+        if not kind.identity and not has_features:
+            raise ParameterError(
+                f"{owner}: identity=False needs features; pass features=[V, F], "
+                "path_kernel=PathKernel(vectors=64), or identity=True"
+            )
+        if kind.mask_self and task == "links":
+            raise ParameterError(
+                f"The 'mask_self' parameter of {kind.name} is for nodes: the ends of a link are known by their "
+                "identities. Leave it out."
+            )
+    return kinds
 
 
-def refit(value: Any) -> float:
-    """Return how many times the best number of epochs to train anew, 0 for not at all."""
-    return float(value) if isinstance(value, (bool, np.bool_)) else check_real(_OWNER, "refit", value, 0, 100)
-
-
-def draws(value: Any) -> int:
+def draws(owner: str, value: Any) -> int:
     """Return the number of draws of relatives at inference, 0 for all relatives."""
     if value == "all":
         return 0
     if isinstance(value, str):
         raise ParameterError(
-            f"The 'n_draws' parameter of {_OWNER} must be a whole number, at least 1, or 'all'. "
+            f"The 'n_draws' parameter of {owner} must be a whole number, at least 1, or 'all'. "
             f"Got {value!r} instead."
         )
-    return check_integer(_OWNER, "n_draws", value, 1)
+    return check_integer(owner, "n_draws", value, 1)
 
 
-def neighborhood(hon: HigherOrderNetwork, shape: Architecture, parameters: Mapping[str, Any]) -> Neighborhood:
-    """Return exact neighbourhoods, or sampled ones where fan-outs are given, one for each layer."""
-    sums, fan_outs = shape.aggregator == "gin", parameters["fan_outs"]
-    power = check_real(_OWNER, "edge_power", parameters["edge_power"], 0, 10)
-    echo = Echo(shape.echo, parameters["features"] is not None or parameters["path_features"] > 0)
-    if fan_outs is None:
-        return ExactNeighborhood(hon, len(shape.widths), sums, power, echo)
-    fan_outs = tuple(fan_outs)
-    if len(fan_outs) != len(shape.widths):
-        raise ParameterError(
-            f"The 'fan_outs' parameter of {_OWNER} must have one number for each of the "
-            f"{len(shape.widths)} layers in widths. Got {fan_outs!r} instead."
-        )
-    checked = [check_integer(_OWNER, "fan_outs", n, 1) for n in fan_outs]
-    return SampledNeighborhood(hon, checked, sums, power, echo)
-
-
-def node_codes(hon: HigherOrderNetwork, nodes: Any, what: str) -> NDArray[np.int32]:
+def node_codes(owner: str, hon: HigherOrderNetwork, nodes: Any, what: str) -> NDArray[np.int32]:
     """Return the entity codes of node names, or one error that lists those the network does not have."""
     if isinstance(nodes, (str, bytes)):
-        raise InputError(f"{_OWNER}.{what} takes a list of node names, got the single name {nodes!r}")
+        raise InputError(f"{owner}.{what} takes a list of node names, got the single name {nodes!r}")
     names = np.asarray(nodes, dtype=object) if not hasattr(nodes, "to_numpy") else nodes.to_numpy()
     if names.ndim == 2 and names.shape[1] == 1:
         names = names[:, 0]
     if names.ndim != 1:
-        raise InputError(f"{_OWNER}.{what} takes node names [n], got an array of shape {names.shape}")
+        raise InputError(f"{owner}.{what} takes node names [n], got an array of shape {names.shape}")
     return hon.vocabulary.codes(names.tolist())
 
 
@@ -202,26 +151,26 @@ def class_codes(y: Any, n_nodes: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 def example_weights(
-    class_weight: Any, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.int64]
+    owner: str, class_weight: Any, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     """Return the weight of each example in the loss: class weight times sample weight, float32 [n]."""
     weights = np.ones(len(codes))
     if isinstance(class_weight, str):
-        check_choice(_OWNER, "class_weight", class_weight, ("balanced",))
+        check_choice(owner, "class_weight", class_weight, ("balanced",))
         counts = np.bincount(codes, minlength=len(classes))
         weights *= (len(codes) / (len(classes) * counts))[codes]
     elif isinstance(class_weight, Mapping):
         strange = [key for key in class_weight if key not in classes.tolist()]
         if strange:
             raise ParameterError(
-                f"The 'class_weight' parameter of {_OWNER} names {listed(map(repr, strange), 5)}, "
+                f"The 'class_weight' parameter of {owner} names {listed(map(repr, strange), 5)}, "
                 f"which is not among the classes {listed(classes.tolist(), 10)}"
             )
-        by_class = [check_real(_OWNER, "class_weight", class_weight.get(c, 1.0), 0) for c in classes.tolist()]
+        by_class = [check_real(owner, "class_weight", class_weight.get(c, 1.0), 0) for c in classes.tolist()]
         weights *= np.array(by_class)[codes]
     elif class_weight is not None:
         raise ParameterError(
-            f"The 'class_weight' parameter of {_OWNER} must be None, 'balanced' or a mapping of class to "
+            f"The 'class_weight' parameter of {owner} must be None, 'balanced' or a mapping of class to "
             f"weight. Got {class_weight!r} instead."
         )
     if sample_weight is not None:

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from honlearn.ensemble.fitting import Held
+from honlearn.learners.base import USUAL_POWER
 from honlearn.progress import progress
-from honlearn.tasks.held import Held, Ledger, Tally
+from honlearn.tasks.held import HeldOutScore, Ledger
 
 if TYPE_CHECKING:
     import pandas
 
-USUAL = 0.5
-POWERS = (0.0, 0.25, USUAL, 1.0)
+POWERS = (0.0, 0.25, USUAL_POWER, 1.0)
 # The share of the learners that judge each power.
 _PART = 3 / 16
 
@@ -37,25 +38,27 @@ def choose_power(
     import pandas as pd
 
     ledger = Ledger() if ledger is None else ledger
-    tallies = [Tally(chance=np.zeros(n_examples), voices=np.zeros(n_examples, np.int64)) for _ in POWERS]
-    tried = dict(zip(POWERS, tallies, strict=True))
-    ledger.resume(tallies)
+    scores = [
+        HeldOutScore(probability=np.zeros(n_examples), n_votes=np.zeros(n_examples, np.int64)) for _ in POWERS
+    ]
+    tried = dict(zip(POWERS, scores, strict=True))
+    ledger.resume(scores)
     with progress("choosing the power of weights", total=len(POWERS), show=show) as advance:
-        for power, tally in tried.items():
-            if not tally.learners:
-                tally.hear(max(2, math.ceil(n_learners * _PART)), partial(judge, power))
-                ledger.maybe_save(tallies)
-            advance(1, f"best loss {min(one.loss for one in tallies):.3f}")
-    ledger.save(tallies)
-    for tally in tallies:
-        tally.compare(tried[USUAL])
+        for power, score in tried.items():
+            if not score.learners:
+                score.update(max(2, math.ceil(n_learners * _PART)), partial(judge, power))
+                ledger.maybe_save(scores)
+            advance(1, f"best loss {min(one.loss for one in scores):.3f}")
+    ledger.save(scores)
+    for score in scores:
+        score.compare(tried[USUAL_POWER])
     best = min(tried, key=lambda power: tried[power].loss)
-    chosen = best if tried[best].gain > tried[best].error else USUAL
+    chosen = best if tried[best].gain > tried[best].error else USUAL_POWER
     rows = [
         {
             "edge_power": power,
             "learners": one.learners,
-            "loss": one.loss if one.voices.any() else math.nan,
+            "loss": one.loss if one.n_votes.any() else math.nan,
             "gain": one.gain,
             "standard_error": one.error,
             "cpu_seconds": round(one.seconds, 3),

@@ -7,36 +7,26 @@ config and tensors for :mod:`honlearn.tasks.storage`, and back.
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from honlearn.ensemble.ensemble import Architecture
-from honlearn.ensemble.pairs import PairArchitecture
-from honlearn.errors import FormatError
+from honlearn.errors import FormatError, InputError
 from honlearn.hon.formats import load_network
+from honlearn.learners import TorchLearner
 from honlearn.tasks.storage import NETWORK, plain, read_config, read_tensors, unplain, write_model
-from honlearn.tasks.structure import PARAMETERS
 
 if TYPE_CHECKING:
     import pandas
 
+    from honlearn.hon.network import HigherOrderNetwork
+    from honlearn.tasks.estimator import EnsembleEstimator
     from honlearn.tasks.links import DGELinkPredictor
     from honlearn.tasks.nodes import DGEClassifier
 
 # Held in other ways, or of this machine and this run only.
-_LEFT_OUT = (
-    "network",
-    *PARAMETERS,
-    "features",
-    "random_state",
-    "checkpoint",
-    "device",
-    "n_threads",
-    "verbose",
-)
+_LEFT_OUT = ("network", "structure", "features", "random_state", "n_threads", "verbose")
 # What was tried in a fit, and columns there that may lack every number.
 _TABLES = {"search_results", "power_results"}
 _NUMBERS = {"tau", "loss", "gain", "standard_error"}
@@ -52,7 +42,6 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
     config = {
         "parameters": kept,
         "seed": model.seed_,
-        "architecture": plain_architecture(model.architecture_),
         "classes": {"dtype": "str" if text else model.classes_.dtype.str, "values": plain(model.classes_)},
         "best_epochs": plain(model.best_epochs_),
         "history": _rows(model.history_),
@@ -64,7 +53,7 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
         if hasattr(model, f"{name}_"):
             config[name] = _rows(getattr(model, f"{name}_"))
     tensors = {f"ensemble.{name}": tensor for name, tensor in model.ensemble_.state_dict().items()}
-    tensors |= _feature_tensors(model.features, model)
+    tensors |= feature_tensors(model.features, model.network_)
     if model.path_vectors_ is not None:
         tensors[_PATHS] = torch.from_numpy(model.path_vectors_)
     if model.kernel_proba_ is not None:
@@ -78,8 +67,8 @@ def _rows(table: pandas.DataFrame) -> list[dict[str, Any]]:
     return [{str(k): None if value != value else plain(value) for k, value in row.items()} for row in rows]
 
 
-def load_model(folder: str | os.PathLike[str], made: type | None = None) -> Any:
-    """Return the ensemble that ``save`` wrote to `folder`; `made` is its class where that is not one of ours.
+def load_model(folder: str | os.PathLike[str], make: Any = None) -> Any:
+    """Return the ensemble that ``save`` wrote to `folder`; `make` makes the modules of a TorchLearner.
 
     Nothing in the folder is run as code.
     """
@@ -89,27 +78,23 @@ def load_model(folder: str | os.PathLike[str], made: type | None = None) -> Any:
     from honlearn.tasks.nodes import DGEClassifier
 
     config = read_config(folder)
-    kinds: dict[str, tuple[Any, Any]] = {
-        "DGEClassifier": (DGEClassifier, Architecture),
-        "DGELinkPredictor": (DGELinkPredictor, PairArchitecture),
+    kinds: dict[str, type[EnsembleEstimator]] = {
+        "DGEClassifier": DGEClassifier,
+        "DGELinkPredictor": DGELinkPredictor,
     }
-    if made is not None:
-        base = DGEClassifier if issubclass(made, DGEClassifier) else DGELinkPredictor
-        kinds[config["kind"]] = (made, kinds[base.__name__][1])
     if config["kind"] not in kinds:
         raise FormatError(f"{folder}: a model of kind {config['kind']!r}, which this honlearn does not know")
-    estimator, architecture = kinds[config["kind"]]
+    estimator = kinds[config["kind"]]
     tensors = read_tensors(folder, config)
     given = {name: unplain(value) for name, value in config["parameters"].items()}
     network = load_network(os.path.join(folder, NETWORK))
     try:
-        model = estimator(network, features=_features(tensors), random_state=config["seed"], **given)
+        give_make(folder, given, make)
+        model = estimator(network, features=features_of(tensors), random_state=config["seed"], **given)
         model.seed_, model.network_ = config["seed"], network
         model.path_vectors_ = tensors[_PATHS].numpy() if _PATHS in tensors else None
         model.kernel_proba_ = tensors[_KERNEL].numpy() if _KERNEL in tensors else None
         model.kernel_share_ = config.get("kernel_share", 0.0)
-        shape = {**config["architecture"], "widths": tuple(config["architecture"]["widths"])}
-        model.architecture_ = architecture(**shape)
         values, dtype = config["classes"]["values"], config["classes"]["dtype"]
         model.classes_ = np.array(values, dtype=dtype)
         model.best_epochs_ = np.array(config["best_epochs"])
@@ -123,6 +108,7 @@ def load_model(folder: str | os.PathLike[str], made: type | None = None) -> Any:
             setattr(model, f"{name}_", table.astype(numbers))
         prefix = "ensemble."
         state = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+        model.architecture_ = model._saved_shape()
         model._restore(state)
     except (KeyError, TypeError, RuntimeError) as error:
         first = str(error).splitlines()[0]
@@ -130,12 +116,22 @@ def load_model(folder: str | os.PathLike[str], made: type | None = None) -> Any:
     return model
 
 
-def plain_architecture(shape: Architecture) -> dict[str, Any]:
-    """Return the architecture as JSON can hold it."""
-    return {name: plain(value) for name, value in asdict(shape).items()}
+def give_make(folder: str | os.PathLike[str], given: dict[str, Any], make: Any) -> None:
+    """Give the function that makes their modules to the TorchLearners among saved parameters."""
+    value = given.get("learner")
+    several = value if isinstance(value, tuple) else (value,)
+    for learner in several:
+        if not isinstance(learner, TorchLearner):
+            continue
+        if make is None:
+            raise InputError(
+                f"{folder}: its learner is a module of the user's own, and a model holds weights, never code; "
+                "pass the function that makes it: load_model(folder, make=...)"
+            )
+        learner.make = make
 
 
-def _feature_tensors(values: Any, model: DGEClassifier | DGELinkPredictor) -> dict[str, torch.Tensor]:
+def feature_tensors(values: Any, network: HigherOrderNetwork) -> dict[str, torch.Tensor]:
     if values is None:
         return {}
     if hasattr(values, "tocsr"):
@@ -144,13 +140,11 @@ def _feature_tensors(values: Any, model: DGEClassifier | DGELinkPredictor) -> di
         parts["shape"] = np.array(matrix.shape)
         return {_FEATURES + name: torch.from_numpy(np.array(part)) for name, part in parts.items()}
     if hasattr(values, "reindex"):
-        values = (
-            values.set_axis(values.index.astype(str)).loc[list(model.network_.vocabulary.names)].to_numpy()
-        )
+        values = values.set_axis(values.index.astype(str)).loc[list(network.vocabulary.names)].to_numpy()
     return {_FEATURES + "dense": torch.from_numpy(np.array(values, np.float32))}
 
 
-def _features(tensors: dict[str, torch.Tensor]) -> Any:
+def features_of(tensors: dict[str, torch.Tensor]) -> Any:
     parts = {
         name.removeprefix(_FEATURES): t.numpy() for name, t in tensors.items() if name.startswith(_FEATURES)
     }

@@ -18,13 +18,19 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from sklearn.base import BaseEstimator
 
 from honlearn import __version__
 from honlearn.errors import FormatError, InputError, MissingFileError
 from honlearn.hon.formats.atomic import atomic_path
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.learners import KINDS
+from honlearn.tasks.settings import Pairs, PathKernel, Structure, Training
 
-FORMAT, VERSION = "honlearn-model", 1
+FORMAT, VERSION = "honlearn-model", 2
+# Parameters of this machine and this run only, and code, which a folder never holds.
+_OF_THIS_RUN = ("checkpoint", "device", "make")
+_OBJECTS = {made.__name__: made for made in (*KINDS.values(), Pairs, PathKernel, Structure, Training)}
 CONFIG, WEIGHTS, NETWORK = "config.json", "weights.safetensors", "network.hon"
 
 
@@ -107,6 +113,10 @@ def plain(value: Any) -> Any:
     """Return a parameter as JSON can hold it; a mapping becomes pairs, which keep the type of its keys."""
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, BaseEstimator):
+        given = value.get_params(deep=False)
+        kept = {name: plain(one) for name, one in given.items() if name not in _OF_THIS_RUN}
+        return {"object": type(value).__name__, "parameters": kept}
     if isinstance(value, Mapping):
         return {"pairs": [[plain(key), plain(item)] for key, item in value.items()]}
     if isinstance(value, (list, tuple, np.ndarray, range)):
@@ -118,6 +128,11 @@ def plain(value: Any) -> Any:
 
 def unplain(value: Any) -> Any:
     """Return what :func:`plain` was given; sequences come back as tuples."""
+    if isinstance(value, dict) and "object" in value:
+        made = _OBJECTS.get(value["object"])
+        if made is None:
+            raise FormatError(f"parameters of {value['object']!r}, which this honlearn does not know")
+        return made(**{name: unplain(one) for name, one in value["parameters"].items()})
     if isinstance(value, dict):
         return {unplain(key): unplain(item) for key, item in value["pairs"]}
     return tuple(unplain(item) for item in value) if isinstance(value, list) else value

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from honlearn.ensemble.fitting import Held
 from honlearn.errors import ParameterError, check_integer, check_real
-from honlearn.hon.build import LONGEST, GramCounts, count_grams
+from honlearn.hon.build import DEFAULT_MAX_ORDER, GramCounts, count_grams
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.paths.paths import Paths
 from honlearn.progress import progress
-from honlearn.tasks.held import Held, Ledger, Tally
+from honlearn.tasks.held import HeldOutScore, Ledger
+from honlearn.tasks.settings import Structure
 
 if TYPE_CHECKING:
     import pandas
@@ -39,7 +41,7 @@ Validate = Callable[[HigherOrderNetwork, Sequence[int]], Held]
 
 
 @dataclass(eq=False, kw_only=True)
-class Candidate(Tally):
+class Candidate(HeldOutScore):
     """A network that takes part; it is compared with first order, by as many learners of either."""
 
     order: int
@@ -81,7 +83,7 @@ class Race:
             for place, learners in enumerate(parts):
                 for candidate in running:
                     if candidate.learners < learners:
-                        candidate.hear(learners, partial(validate, candidate.network))
+                        candidate.update(learners, partial(validate, candidate.network))
                         self.ledger.maybe_save(self.candidates, kept=self.kept)
                     advance(1, f"best loss {min(one.loss for one in running if one.learners):.3f}")
                 # After a kill some have gone further than this part; who was kept is known, not asked again.
@@ -132,7 +134,7 @@ class Race:
                     "nodes": one.network.n_nodes,
                     "edges": one.network.n_edges,
                     "learners": one.learners,
-                    "loss": one.loss if one.voices.any() else math.nan,
+                    "loss": one.loss if one.n_votes.any() else math.nan,
                     "gain": one.gain,
                     "standard_error": one.error,
                     "cpu_seconds": round(one.seconds, 3),
@@ -146,7 +148,9 @@ def counts_of(owner: str, source: Any, order: Any) -> GramCounts:
     """Return the counts that networks are grown from: of paths, or those that were given."""
     if isinstance(source, GramCounts):
         return source
-    longest = LONGEST if _is_open(owner, "order", order) else check_integer(owner, "order", order, 1)
+    longest = (
+        DEFAULT_MAX_ORDER if _is_open(owner, "order", order) else check_integer(owner, "order", order, 1)
+    )
     return count_grams(source, longest)
 
 
@@ -155,7 +159,7 @@ def is_source(value: object) -> bool:
     return isinstance(value, (GramCounts, Paths))
 
 
-def candidates(owner: str, counts: GramCounts, wanted: dict[str, Any], n_examples: int) -> list[Candidate]:
+def candidates(owner: str, counts: GramCounts, wanted: Structure, n_examples: int) -> list[Candidate]:
     """Return the networks to choose among: first order, and every other one that the parameters allow.
 
     A number fixes a parameter; ``"auto"`` and None leave it open. Different values that keep the same
@@ -171,27 +175,27 @@ def candidates(owner: str, counts: GramCounts, wanted: dict[str, Any], n_example
                 tau=None if order == 1 else tau,
                 min_support=support,
                 network=network,
-                chance=np.zeros(n_examples),
-                voices=np.zeros(n_examples, np.int64),
+                probability=np.zeros(n_examples),
+                n_votes=np.zeros(n_examples, np.int64),
             )
     return list(made.values())
 
 
-def _grid(owner: str, counts: GramCounts, wanted: dict[str, Any]) -> Iterator[tuple[int, float, int]]:
-    open_to = {name for name in PARAMETERS if _is_open(owner, name, wanted[name])}
+def _grid(owner: str, counts: GramCounts, wanted: Structure) -> Iterator[tuple[int, float, int]]:
+    open_to = {name for name in PARAMETERS if _is_open(owner, name, getattr(wanted, name))}
     orders = range(2, counts.order + 1)
     if "order" not in open_to:
-        given = check_integer(owner, "order", wanted["order"], 1)
+        given = check_integer(owner, "order", wanted.order, 1)
         if given > counts.order:
             raise ParameterError(
                 f"The 'order' parameter of {owner} is {given}, but grams were counted for orders up to "
                 f"{counts.order}; count them with count_grams(paths, order={given})"
             )
         orders = range(given, given + 1)
-    taus = TAUS if "tau" in open_to else (check_real(owner, "tau", wanted["tau"], 0),)
+    taus = TAUS if "tau" in open_to else (check_real(owner, "tau", wanted.tau, 0),)
     supports: tuple[int, ...] = SUPPORTS
     if "min_support" not in open_to:
-        supports = (check_integer(owner, "min_support", wanted["min_support"], 1),)
+        supports = (check_integer(owner, "min_support", wanted.min_support, 1),)
     if open_to:
         yield 1, taus[0], 1
     yield from ((order, tau, support) for order, tau, support in itertools.product(orders, taus, supports))

@@ -1,42 +1,42 @@
-"""What the estimators share: the network, the two trainings of a fit, what is remembered, and saving.
+"""What the estimators share: the network, choices inside a fit, what is remembered, and saving.
 
-In: a way to make a trainer, and options. Out: fitted attributes. The first training finds how many epochs are
-best for each learner, on a validation part; the second trains anew on everything for `refit` times as many.
+In: parameters and examples. Out: fitted attributes. An estimator turns names into codes and parameters into
+a model (:mod:`honlearn.ensemble.node_model`, :mod:`honlearn.ensemble.pair_model`), which is trained.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from honlearn.engine.weights import Features
+from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.ensemble import Architecture, Ensemble, count_parameters
-from honlearn.ensemble.training import Trainer, TrainingOptions
+from honlearn.ensemble.fitting import Fitted, Held, forget_checkpoints
+from honlearn.ensemble.loop import State, TrainingOptions
 from honlearn.errors import check_integer
+from honlearn.learners import Learner
 from honlearn.tasks import held, structure
 from honlearn.tasks import parameters as check
 from honlearn.tasks.html import Shown
+from honlearn.tasks.nested import Nested
+from honlearn.tasks.settings import Training
 
 if TYPE_CHECKING:
+    from honlearn.engine.weights import Features
+    from honlearn.ensemble.node_model import NodeModel
+    from honlearn.ensemble.pair_model import PairModel
     from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
     from honlearn.path_kernel.path_vectors import OneStep
 
-Schedule = list[list[int]] | None
-State = dict[str, torch.Tensor]
-MakeTrainer = Callable[[TrainingOptions, Schedule, str], Trainer]
-Method = TypeVar("Method", bound=Callable[..., Any])
 Model = TypeVar("Model", bound="EnsembleEstimator")
 
 # They say how a fit runs, or are known otherwise; they do not decide what comes out of it.
@@ -52,22 +52,18 @@ _NOT_DECIDING = (
 )
 
 
-def of_members(method: Method) -> Method:
-    """Offer a method that speaks of members only where there are any: a model of one learner has none."""
-    return cast(Method, available_if(lambda model: model._has_members)(method))
+class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator around an ensemble on a network; subclasses say what an example is."""
 
-
-class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """An estimator around an ensemble on a network; subclasses say what an example is.
-
-    A subclass with fewer parameters says in `_settled` what the others are.
-    """
-
+    task: ClassVar[str]
     network: Any
+    learner: Any
     features: Any
-    refit: Any
     n_learners: Any
+    n_threads: Any
+    training: Training | None
     verbose: bool | None
+    random_state: Any
     seed_: int
     network_: HigherOrderNetwork
     path_vectors_: NDArray[np.float32] | None
@@ -75,59 +71,56 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
     kernel_share_: float = 0.0
     edge_power_: float
     architecture_: Any
+    ensemble_: Ensemble
     classes_: NDArray[Any]
     # What parameters and arguments come to on `network_`, all of it checked; a subclass's.
-    _prepared: Callable[..., Any]
-    _ensemble: type[Ensemble] = Ensemble
+    _prepare: Callable[..., Any]
+    _model: Callable[..., NodeModel | PairModel]
     # What networks of the same paths have in common, while one of them is chosen.
     _one_step: OneStep | None = None
-    _settled: ClassVar[Mapping[str, Any]] = {}
-    _has_members: ClassVar[bool] = True
 
     if TYPE_CHECKING:
 
         def member_proba(self, X: Any) -> NDArray[np.float32]:
             """Return the class probabilities of each member, [L, B, C]; a subclass's."""
 
-    def _given(self) -> dict[str, Any]:
-        """Return the parameters, with what the class has settled and a fit has chosen."""
-        chosen = {"edge_power": self.edge_power_} if hasattr(self, "edge_power_") else {}
-        return {**self._settled, **self.get_params(deep=False), **chosen}
+    @property
+    def _owner(self) -> str:
+        """The name that messages use."""
+        return type(self).__name__
 
     # --- the network ---------------------------------------------------------------------------------
 
-    def _settle_network(self, *examples: Any) -> None:
+    def _resolve_network(self, *examples: Any) -> None:
         """Set the network that is trained on: the one given, or the one that suits these examples best."""
         # Of an earlier fit; this one may have nothing to choose.
         for name in ("search_results_", "power_results_", "edge_power_"):
             self.__dict__.pop(name, None)
-        given, grows = self._given(), "tau" in self.get_params(deep=False)
-        if grows and structure.is_source(self.network):
-            self.network_ = self._grown(given, examples)
-        else:
-            self.network_ = check.network(self.network, given)
         self.path_vectors_ = None
+        if structure.is_source(self.network):
+            self.network_ = self._grown(examples)
+        else:
+            asked = self.parameter_object("structure").given()
+            self.network_ = check.network(self._owner, self.network, asked)
 
-    def _grown(self, given: Mapping[str, Any], examples: tuple[Any, ...]) -> HigherOrderNetwork:
+    def _grown(self, examples: tuple[Any, ...]) -> HigherOrderNetwork:
         """Return the network that the parameters name, or the best of those that they leave open."""
-        owner = type(self).__name__
-        counts = structure.counts_of(owner, self.network, given["order"])
+        wanted = self.parameter_object("structure")
+        counts = structure.counts_of(self._owner, self.network, wanted.order)
         # What is wrong is said before a structure is searched for, not after.
-        self.network_, self.path_vectors_ = counts.grow(1), None
-        check.refit(self.refit)
-        self._prepared(*examples)
-        wanted = {name: given[name] for name in structure.PARAMETERS}
-        fields = structure.candidates(owner, counts, wanted, self._count_examples(counts, examples))
+        self.network_ = counts.grow(1)
+        self._prepare(*examples)
+        fields = structure.candidates(self._owner, counts, wanted, self._count_examples(counts, examples))
         if len(fields) == 1:
             return fields[0].network
         race = structure.Race(fields, self._ledger("structure", examples, [one.network for one in fields]))
         started: dict[int, EnsembleEstimator] = {}
         self._one_step = {}
 
-        def validate(network: HigherOrderNetwork, learners: Sequence[int]) -> held.Held:
+        def validate(network: HigherOrderNetwork, learners: Sequence[int]) -> Held:
             if id(network) in started:
                 return started[id(network)]._held(learners, *examples)
-            candidate = self._judge(network=network, **dict.fromkeys(structure.PARAMETERS))
+            candidate = self._judge(network=network, structure=None)
             candidate._one_step = self._one_step
             started[id(network)] = candidate
             return candidate._held(learners, *examples)
@@ -135,7 +128,7 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         def forget(network: HigherOrderNetwork) -> None:
             started.pop(id(network), None)
 
-        most = check_integer(owner, "n_learners", self.n_learners, 1)
+        most = check_integer(self._owner, "n_learners", self.n_learners, 1)
         winner = race.run(validate, most, self.verbose, forget)
         self.search_results_ = race.results(winner)
         return winner.network
@@ -144,16 +137,17 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         self, phase: str, examples: tuple[Any, ...], networks: Sequence[HigherOrderNetwork] = ()
     ) -> held.Ledger:
         """Return the checkpoint of a choice inside the fit, if the fit has any; networks as in a digest."""
-        given = self._given()
-        if given["checkpoint"] is None:
+        training = self.parameter_object("training")
+        if training.checkpoint is None:
             return held.Ledger()
         mark = self._fingerprint(phase, map(_as_bytes, examples), networks)
-        return held.Ledger(_beside(Path(given["checkpoint"]), phase), mark, given["checkpoint_seconds"])
+        return held.Ledger(_beside(Path(training.checkpoint), phase), mark, training.checkpoint_seconds)
 
     def _judge(self: Model, **settings: Any) -> Model:
         """Return one like this, with other settings, whose learners judge a choice by what they hold back."""
-        settings |= {"validation_fraction": held.SHARE, "random_state": self.seed_}
-        settings |= {"checkpoint": None, "verbose": False}
+        training = clone(self.parameter_object("training"))
+        training.set_params(validation_fraction=held.SHARE, checkpoint=None)
+        settings |= {"training": training, "random_state": self.seed_, "verbose": False}
         # Not a clone, which would copy features and paths for every candidate.
         return type(self)(**self.get_params(deep=False) | settings)
 
@@ -161,30 +155,35 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         """Return how many examples a fit on these arguments has; a subclass knows."""
         raise NotImplementedError
 
-    def _held(self, learners: Sequence[int], *examples: Any) -> held.Held:
-        """Train these learners; return what each holds back, and its chance for the truth; a subclass's."""
+    def _held(self, learners: Sequence[int], *examples: Any) -> Held:
+        """Train these learners; return what each holds back, and the probability of the true class there."""
         raise NotImplementedError
 
+    # --- learners and training -----------------------------------------------------------------------
+
+    def _kinds(self) -> tuple[Learner, ...]:
+        """Return the kinds of learner, resolved for the task and checked, with the edge power chosen."""
+        kinds = check.learners(self._owner, self.learner, self.default_learner, self.task, self._has_features)
+        power = getattr(self, "edge_power_", None)
+        return kinds if power is None else tuple(with_power(kind, power) for kind in kinds)
+
+    @property
+    def _has_features(self) -> bool:
+        """Whether learners read anything of an entity beside its identity."""
+        return self.features is not None or self.path_vectors_ is not None
+
     def _inputs(self) -> Features | None:
-        """Return what is known of the entities beside their names: features of the user, vectors of paths."""
+        """Return what is known of the entities beside their identity: features of the user, path vectors."""
         return check.user_features(self.features, self.network_, self.path_vectors_)
 
-    # --- training ------------------------------------------------------------------------------------
+    def _options(self, shape: Architecture, n_examples: int) -> list[TrainingOptions]:
+        """Return the training options of each kind of learner."""
+        training = self.parameter_object("training")
+        given = (self._owner, self.task)
+        return [training.options(*given, kind, n_examples, self.verbose) for kind in shape.kinds]
 
-    def _train_twice(self, make: MakeTrainer, options: TrainingOptions) -> tuple[State, list[Trainer]]:
-        """Run the trainings; return the state that predicts and the trainers, the last one's state."""
-        # Without a validation part there is nothing to search for.
-        factor = check.refit(self.refit) if options.validation_fraction > 0 else 0.0
-        trainers: list[Trainer] = []
-        schedule: Schedule = None
-        for phase in ("search", "refit") if factor else ("search",):
-            if phase == "refit" and options.checkpoint is not None:
-                options = dataclasses.replace(options, checkpoint=_beside(options.checkpoint, "refit"))
-            trainers.append(make(options, schedule, phase))
-            state = trainers[-1].fit()
-            best = trainers[-1].at.best_epochs
-            schedule = [[max(1, round(epochs * factor)) for epochs in row] for row in best]
-        return {name: tensor.cpu() for name, tensor in state.items()}, trainers
+    def _runtime(self) -> Runtime:
+        return Runtime(self.parameter_object("training").device, self.n_threads, self._owner)
 
     def _fingerprint(
         self, phase: str, examples: Iterable[NDArray[Any]], networks: Sequence[HigherOrderNetwork] = ()
@@ -193,8 +192,8 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
 
         `networks` are those to choose among; none means the one that is trained on.
         """
-        given = {k: v for k, v in self._given().items() if k not in _NOT_DECIDING}
-        text = repr((type(self).__name__, phase, self.seed_, sorted(given.items())))
+        chosen = getattr(self, "edge_power_", None)
+        text = repr((self._owner, phase, self.seed_, chosen, described(self)))
         digest, known = hashlib.sha256(text.encode()), networks or [self.network_]
         arrays = [array for hon in known for array in (hon.grams, hon.indptr, hon.indices, hon.weights)]
         features = check.user_features(self.features, known[0])
@@ -202,33 +201,28 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def _remember(
-        self, shape: Architecture, state: State, trainers: list[Trainer], checkpoint: Path | None
-    ) -> None:
+    def _remember(self, shape: Architecture, fitted: Fitted, options: Sequence[TrainingOptions]) -> None:
         """Set the fitted attributes and remove the checkpoints."""
         import pandas as pd
 
         self.architecture_ = shape
-        self._restore(state)
-        phases = zip(("search", "refit"), trainers, strict=False)
-        rows = [{**row, "phase": phase} for phase, trainer in phases for row in trainer.at.history]
-        self.history_ = pd.DataFrame(rows)
-        self.best_epochs_ = np.concatenate([np.asarray(row) for row in trainers[-1].at.best_epochs])
+        self._restore(fitted.state)
+        self.history_ = pd.DataFrame(fitted.history)
+        self.best_epochs_ = fitted.best_epochs
+        forget_checkpoints(shape, options)
+        checkpoint = options[0].checkpoint
         if checkpoint is not None:
-            checkpoint.unlink(missing_ok=True)
-            for phase in ("structure", "power", "refit"):
+            for phase in ("structure", "power"):
                 _beside(checkpoint, phase).unlink(missing_ok=True)
 
+    _fitted_model: Any
+
     def _restore(self, state: State) -> None:
-        """Build the ensemble that predicts from a state; learners of bag* now have weights of their own."""
-        shape = self.architecture_
-        if shape.is_sequential:
-            shape = dataclasses.replace(shape, shared=False)
-        self.ensemble_ = self._ensemble(shape, self.seed_, range(shape.n_learners), self._inputs())
-        self.ensemble_.load_state_dict(state)
+        """Build the ensemble that predicts from a state."""
+        self._fitted_model = self._model(self.architecture_)
+        self.ensemble_ = self._fitted_model.restore(state)
         self.n_parameters_ = count_parameters(self.ensemble_)
 
-    @of_members
     def disagreement(self, X: Any) -> NDArray[np.float64]:
         """Return the share of pairs of members that predict different classes, for each example, [B]."""
         return disagreement(self.member_proba(X))
@@ -239,6 +233,26 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
 
         check_is_fitted(self, "ensemble_")
         save_classifier(self, folder)
+
+
+def with_power(kind: Learner, power: float) -> Learner:
+    """Return the learner with this edge power where its own is yet to be chosen."""
+    if not isinstance(kind.edge_power, str):
+        return kind
+    out: Learner = clone(kind).set_params(edge_power=power)
+    return out
+
+
+def described(value: Any) -> Any:
+    """Return what of a parameter decides a result, the same in every process."""
+    if isinstance(value, BaseEstimator):
+        given = value.get_params(deep=False)
+        return type(value).__name__, [
+            (name, described(given[name])) for name in sorted(given) if name not in _NOT_DECIDING
+        ]
+    if isinstance(value, (list, tuple)):
+        return [described(one) for one in value]
+    return getattr(value, "__qualname__", repr(value)) if callable(value) else repr(value)
 
 
 def disagreement(members: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -253,12 +267,6 @@ def disagreement(members: NDArray[np.float32]) -> NDArray[np.float64]:
     counts = (votes[:, :, None] == np.arange(members.shape[2])).sum(0)
     agreeing = (counts * (counts - 1)).sum(1) / (len(votes) * (len(votes) - 1))
     return np.asarray(1.0 - agreeing, np.float64)
-
-
-def judged(trainer: Trainer) -> held.Held:
-    """Train; return what each learner has held back, [L, h], and the chance that it gives to the truth."""
-    trainer.fit()
-    return trainer.held_chance()
 
 
 def _as_bytes(value: Any) -> NDArray[np.uint8]:

@@ -1,25 +1,22 @@
-"""GCN: graph convolutional network (Kipf & Welling, ICLR 2017).
+"""Convolutions of PyTorch Geometric one after another: a part of HO-GNN and of DBGNN.
 
-H' = relu(Â H W) with Â = D^-1/2 (A + I) D^-1/2. In: the identity of each node's base. Out: [N, d]. Directed
-edges are heard as `direction` says, weights count to `edge_power`. One layer, as was best in the paper on
-most data. On the paper's Air and Wiki, inside training folds, `dropout` 0.6 had a better log loss than the
-paper's 0.4, and `edge_power` 0.25 was better than raw counts, which let a few heavy edges speak for a node.
+H' = relu(Â H W) with Â = D^-1/2 (A + I) D^-1/2. In: the identity of each node's base. Out: [N, d] of all nodes.
+The graph convolutional network itself is the learner :class:`honlearn.learners.GCN`.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 from torch_geometric.nn import GCNConv
 
-from honlearn.baselines.graph import Graph, as_tensor, normalized
-from honlearn.baselines.neural import Encoder, Identity, Neural, NeuralClassifier, NeuralLinkPredictor
+from honlearn.baselines.graph import Graph, as_tensor
+from honlearn.baselines.neural import Encoder, Identity
+from honlearn.engine.adjacency import normalized
 
 
-class GCNEncoder(Encoder):
+class Convolutions(Encoder):
     """Convolutions of PyTorch Geometric over an adjacency that is normalised once.
 
     The first layer's weight matrix times the one-hot of a node's base is a look-up; there Â H W costs one
@@ -45,25 +42,3 @@ class GCNEncoder(Encoder):
             h = F.dropout(torch.relu(h), self.dropout, self.training)
             h = layer(h, adjacency)
         return F.dropout(torch.relu(h), self.dropout, self.training)
-
-
-@dataclass(eq=False, repr=False)
-class GCN(Neural):
-    """Graph convolutional network; see :class:`Neural` for the parameters."""
-
-    n_layers: int = 1
-    dropout: float = 0.6
-    edge_power: float = 0.25
-
-    def _encoder(self, graph: Graph) -> GCNEncoder:
-        return GCNEncoder(graph, self.n_layers, self.width, self.dropout, self.direction)
-
-
-@dataclass(eq=False, repr=False)
-class GCNClassifier(NeuralClassifier, GCN):
-    """GCN for nodes."""
-
-
-@dataclass(eq=False, repr=False)
-class GCNLinkPredictor(NeuralLinkPredictor, GCN):
-    """GCN for links."""

@@ -1,0 +1,108 @@
+"""GIN: graph isomorphism network (Xu et al., ICLR 2019), directed and weighted.
+
+    h' = ‖ over in and out of MLP((1 + ε) h + Σ over these neighbours h), ε learned.
+
+Sums take weights that average 1 within a neighbourhood, so equal weights give the plain sum, and a sample of
+n neighbours estimates it by degree times mean. (The published program has sums only, without MLP and ε.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+
+from honlearn.engine.adjacency import directed_sums
+from honlearn.engine.context import ForwardContext
+from honlearn.engine.neighborhoods import ExactNeighborhood, Hop, Neighborhood, SelfMask
+from honlearn.engine.propagate import gather, sum_rows
+from honlearn.engine.sampled import SampledNeighborhood
+from honlearn.engine.weights import Generators, glorot, split_width, zeros
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.learners.base import Inputs, Learner, Stack
+from honlearn.learners.layers import Layer, LayerShape, LayerStack
+from honlearn.learners.sage import SAGE, check_fan_outs
+
+
+class GINLayer(Layer):
+    """One GIN layer, in each direction."""
+
+    def __init__(self, shape: LayerShape, generators: Generators) -> None:
+        super().__init__(shape, generators)
+        into, out_of = split_width(shape.width, 2)
+        self.epsilon = zeros(generators, 2)
+        self.into, self.out_of = self.weight(into), self.weight(out_of)
+        self.bias = zeros(generators, shape.width)
+        self.into_2, self.out_of_2 = glorot(generators, into, into), glorot(generators, out_of, out_of)
+        self.bias_2 = zeros(generators, shape.width)
+
+    def forward(self, ctx: ForwardContext, hop: Hop, x: torch.Tensor | None) -> torch.Tensor:
+        """Return the rows of this layer, [L, R, width]."""
+        run, rows = ctx.run, hop.rows
+        factor = 1 + self.epsilon[:, None]
+        if x is None:
+            sites = self.input_sites(ctx)
+            tables = [self.own_table(ctx, w) for w in (self.into, self.out_of)]
+            parts = [
+                factor[..., i : i + 1] * sum_rows(run, hop.own, rows, tables[i], sites[0])
+                + sum_rows(run, part, rows, tables[i], sites[1 + i])
+                for i, part in enumerate(hop.parts)
+            ]
+        else:
+            own, into, out_of = gather(run, hop, x)
+            parts = [
+                (factor[..., :1] * own + into) @ self.into,
+                (factor[..., 1:] * own + out_of) @ self.out_of,
+            ]
+        hidden = torch.relu(torch.cat(parts, 2) + self.bias[:, None])
+        width = parts[0].shape[2]
+        z = torch.cat([hidden[..., :width] @ self.into_2, hidden[..., width:] @ self.out_of_2], 2)
+        z = z + self.bias_2[:, None]
+        return z if self.shape.last else self.drop_hidden(ctx, hop, torch.relu(z))
+
+
+class GINStack(LayerStack):
+    """GIN layers, and representations of length 1."""
+
+    layer = GINLayer
+    learner: GIN
+
+    @property
+    def normalize(self) -> bool:  # type: ignore[override]
+        """Whether representations are scaled to length 1."""
+        return bool(self.learner.normalize)
+
+
+@dataclass(eq=False, repr=False)
+class GIN(Learner):
+    """Graph isomorphism network; `fan_outs` and `normalize` are as for :class:`SAGE`."""
+
+    fan_outs: Sequence[int] | None = None
+    normalize: bool | None = None
+
+    kind: ClassVar[str] = "gin"
+    task_defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = SAGE.task_defaults
+
+    def check(self) -> None:
+        """Raise a ParameterError for a parameter that is out of range."""
+        super().check()
+        self._check_flags("normalize")
+        check_fan_outs(self)
+
+    @property
+    def masks_by_vector(self) -> bool:
+        """A root reads nothing in place of its identity."""
+        return False
+
+    def neighborhood(self, network: HigherOrderNetwork, mask: SelfMask) -> Neighborhood:
+        """Return whole or sampled neighbourhoods, in- and out-neighbours apart."""
+        if self.fan_outs is not None:
+            return SampledNeighborhood(network, self.fan_outs, True, self.power, mask)
+        sums = directed_sums(network, self.power)
+        return ExactNeighborhood(network, len(self.layer_widths), sums, mask)
+
+    def stack(self, inputs: Inputs, generators: Generators) -> Stack:
+        """Return new weights."""
+        return GINStack(self, inputs, generators)

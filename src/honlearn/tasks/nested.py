@@ -1,0 +1,282 @@
+"""Parameters that are objects with parameters of their own: how they are set, found and flattened.
+
+In: an estimator's class. Out: nested keywords for Python (``learner=GAT(heads=4)``, ``learner__heads=4``), and
+flat ones for the command line and the records of runs (``heads=4``). Each flat name has one home: a
+parameter of the estimator itself, of its learner, or of one of its parameter objects.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, NoReturn
+
+from sklearn.base import clone
+
+from honlearn.errors import ParameterError, check_choice, did_you_mean, listed
+from honlearn.learners import KINDS, Learner, TorchLearner
+
+LEARNER = "learner"
+
+
+class Nested:
+    """An estimator with parameter objects; `parameter_objects` names their classes, but the learner's."""
+
+    parameter_objects: ClassVar[Mapping[str, type]] = {}
+    # What the learner is where it is not given, and whether it may be of any other kind.
+    default_learner: ClassVar[str] = "sage"
+    any_learner: ClassVar[bool] = True
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters; ``training__patience=3`` sets one of a parameter object, made where it is None."""
+        nested = {name: value for name, value in params.items() if "__" in name}
+        super().set_params(**{n: v for n, v in params.items() if n not in nested})  # type: ignore[misc]
+        for name, value in nested.items():
+            head, _, rest = name.partition("__")
+            for target in self._targets(head, rest):
+                target.set_params(**{rest: value})
+        return self
+
+    def _targets(self, name: str, parameter: str) -> list[Any]:
+        """Return the objects that a nested parameter is set on; they become the estimator's own."""
+        if name == LEARNER:
+            made = as_learners(type(self).__name__, getattr(self, LEARNER), self.default_learner)
+            has = [one for one in made if parameter in one.get_params()] or made
+            setattr(self, LEARNER, made[0] if len(made) == 1 else made)
+            return has
+        if name not in self.parameter_objects:
+            known = [LEARNER, *self.parameter_objects]
+            raise ParameterError(
+                f"{type(self).__name__} has no parameter object {name!r}; there are {listed(known)}"
+            )
+        made_one = self.parameter_object(name)
+        setattr(self, name, made_one)
+        return [made_one]
+
+    def parameter_object(self, name: str) -> Any:
+        """Return the parameter object of this name, a new one where it is None."""
+        kind, value = self.parameter_objects[name], getattr(self, name)
+        if value is None:
+            return kind()
+        if not isinstance(value, kind):
+            raise ParameterError(
+                f"The {name!r} parameter of {type(self).__name__} must be None or honlearn.{kind.__name__}(...). "
+                f"Got {value!r} instead."
+            )
+        return value
+
+
+def as_learners(owner: str, value: Any, usual: str = "sage") -> list[Learner]:
+    """Return the kinds of learner that a `learner` parameter names: a word, an object, or several."""
+    several = list(value) if isinstance(value, (list, tuple)) else [value]
+    if not several:
+        raise ParameterError(f"The 'learner' parameter of {owner} is empty; name at least one learner")
+    out: list[Learner] = []
+    for one in several:
+        if one is None:
+            one = usual
+        if isinstance(one, str):
+            words = [kind for kind in KINDS if kind != TorchLearner.kind]
+            if one == TorchLearner.kind:
+                raise ParameterError(
+                    f"The 'learner' parameter of {owner}: a TorchLearner needs a function that makes the "
+                    "module; in Python pass learner=honlearn.learners.TorchLearner(make)"
+                )
+            check_choice(owner, LEARNER, one, words)
+            one = KINDS[one]()
+        if not isinstance(one, Learner):
+            raise ParameterError(
+                f"The 'learner' parameter of {owner} must be one of {listed(map(repr, KINDS), 20)}, an object of "
+                f"honlearn.learners, or a list of these. Got {one!r} instead; wrap a torch.nn.Module as "
+                "TorchLearner(make)."
+            )
+        out.append(one)
+    return out
+
+
+def refuse_old(owner: type[Nested], given: Mapping[str, Any]) -> None:
+    """Raise for a keyword that is none, and say where a flat keyword of version 0.1 is now."""
+    for name in given:
+        refuse(owner, name)
+
+
+def refuse(owner: type[Nested], name: str) -> NoReturn:
+    """Raise an error that says where a keyword is, or what is near it."""
+    home = _OLD.get(name, name)
+    for group, kind in _groups(owner):
+        if home in _fields(kind) or home in getattr(kind, "flat_names", {}).values():
+            field = field_name(kind, home)
+            raise ParameterError(
+                f"{owner.__name__} has no {name!r}: it is a parameter of {group!r} now. "
+                f"Write {group}={kind.__name__}({field}=...) or set_params({group}__{field}=...)"
+            )
+    known = [*inspect.signature(owner.__init__).parameters]
+    raise ParameterError(f"{owner.__name__} has no parameter {name!r}{did_you_mean(name, known)}")
+
+
+# Names of version 0.1 whose objects have another word for them.
+_OLD = {"echo": "mask_self", "pair_width": "pair_width", "dropout": "hidden_dropout", "n_layers": "widths"}
+
+
+# --- flat names --------------------------------------------------------------------------------------
+
+
+def _groups(owner: type[Nested]) -> Iterator[tuple[str, type]]:
+    """Yield the groups of parameters of an estimator: of learners, the usual kind first."""
+    if LEARNER in inspect.signature(owner.__init__).parameters:
+        kinds = [KINDS[owner.default_learner], *(KINDS.values() if owner.any_learner else ())]
+        yield from ((LEARNER, kind) for kind in dict.fromkeys(kinds))
+    yield from owner.parameter_objects.items()
+
+
+def _fields(kind: type) -> dict[str, inspect.Parameter]:
+    parameters = dict(inspect.signature(kind).parameters)
+    parameters.pop("make", None)
+    return parameters
+
+
+def _flat_of(kind: type, field: str) -> str:
+    names: Mapping[str, str] = getattr(kind, "flat_names", {})
+    return names.get(field, field)
+
+
+def field_name(kind: type, flat: str) -> str:
+    """Return the name that a parameter of a class has there, from its flat name."""
+    names: Mapping[str, str] = getattr(kind, "flat_names", {})
+    return next((field for field, name in names.items() if name == flat), flat)
+
+
+def flat_keywords(owner: type) -> dict[str, inspect.Parameter]:
+    """Return every parameter of an estimator by its flat name, those of its objects among them.
+
+    >>> from honlearn.tasks.nodes import DGEClassifier
+    >>> [name in flat_keywords(DGEClassifier) for name in ("n_learners", "widths", "tau", "training")]
+    [True, True, True, False]
+    """
+    own = dict(inspect.signature(owner).parameters)
+    own.pop("network", None)
+    if not issubclass(owner, Nested):
+        return own
+    hidden = {*owner.parameter_objects, *(() if owner.any_learner else (LEARNER,))}
+    out = {n: p for n, p in own.items() if n not in hidden and p.kind is not p.VAR_KEYWORD}
+    for _, kind in _groups(owner):
+        for name, parameter in _fields(kind).items():
+            out.setdefault(_flat_of(kind, name), parameter)
+    return out
+
+
+def homes(owner: type, name: str) -> list[type]:
+    """Return the classes whose parameter a flat name is; the first is what its type is read from."""
+    own = inspect.signature(owner).parameters
+    if name in own or not issubclass(owner, Nested):
+        return [owner]
+    return [kind for _, kind in _groups(owner) if field_name(kind, name) in _fields(kind)]
+
+
+# Other words for parameters of learners, on the command line: those of version 0.1, and of the baselines then.
+ALIASES: Mapping[str, type] = {
+    "n_layers": int,
+    "width": int,
+    "dropout": float,
+    "echo": bool,
+    "n_heads": int,
+}
+
+
+def translated(owner: type, flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Return flat settings without dots before their names and without aliases.
+
+    >>> from honlearn.tasks.nodes import DGEClassifier
+    >>> translated(DGEClassifier, {"learner.heads": 4, "n_layers": 3, "width": 16, "echo": True})
+    {'heads': 4, 'widths': (16, 16, 16), 'mask_self': False}
+    """
+    if not issubclass(owner, Nested):
+        return dict(flat)
+    own = {name for name in flat_keywords(owner)}
+    out: dict[str, Any] = {}
+    sizes: dict[str, int] = {}
+    for key, value in flat.items():
+        name = flat_name(owner, key)
+        if name in own and not (name == "aggregator" and value == "gin"):
+            out[name] = value
+        elif name == "aggregator":
+            out[LEARNER] = "gin"
+        elif name in ("n_layers", "width"):
+            sizes[name] = value
+        elif name == "dropout":
+            out |= {"input_dropout": value, "hidden_dropout": value}
+        elif name == "echo":
+            out["mask_self"] = not value
+        else:
+            out["heads" if name == "n_heads" else name] = value
+    if sizes:
+        usual = as_learners(owner.__name__, out.get(LEARNER), owner.default_learner)[0].layer_widths
+        before = out.get("widths", usual)
+        row = tuple(before) if isinstance(before, (list, tuple)) else (before,)
+        out["widths"] = (sizes.get("width", row[-1]),) * sizes.get("n_layers", len(row))
+    return out
+
+
+def flat_name(owner: type, key: str) -> str:
+    """Return the flat name of a key that may name its object too: ``path_kernel.share`` is kernel_share."""
+    group, dot, field = key.partition(".")
+    if not dot or not issubclass(owner, Nested):
+        return key
+    kinds = [kind for name, kind in _groups(owner) if name == group]
+    return _flat_of(kinds[0], field) if kinds else key
+
+
+def nested(owner: type, flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keywords of an estimator from flat ones: objects are made where one of their parameters is set.
+
+    >>> from honlearn.tasks.nodes import DGEClassifier
+    >>> nested(DGEClassifier, {"learner": "gat", "heads": 4, "n_learners": 8, "patience": 3})
+    {'learner': GAT(heads=4), 'n_learners': 8, 'training': Training(patience=3)}
+    """
+    if not issubclass(owner, Nested):
+        return dict(flat)
+    own, out, rest = inspect.signature(owner).parameters, {}, translated(owner, flat)
+    for name in list(rest):
+        if name in own:
+            out[name] = rest.pop(name)
+    for group, kind in owner.parameter_objects.items():
+        fields = {_flat_of(kind, field): field for field in _fields(kind)}
+        given = {fields[name]: rest.pop(name) for name in list(rest) if name in fields}
+        if given:
+            out[group] = kind(**given)
+    if rest:
+        out[LEARNER] = _learners_with(owner, out.get(LEARNER), rest)
+    return out
+
+
+def _learners_with(owner: type[Nested], value: Any, settings: Mapping[str, Any]) -> Any:
+    """Return the learners with these settings; of several kinds each takes those that it has."""
+    made = [clone(one) for one in as_learners(owner.__name__, value, owner.default_learner)]
+    for name, setting in settings.items():
+        taking = [one for one in made if name in one.get_params()]
+        if not taking:
+            kinds = listed(dict.fromkeys(one.name for one in made))
+            known = dict.fromkeys(field for one in made for field in one.get_params())
+            raise ParameterError(
+                f"{kinds} has no {name!r}; there are {listed(known, 40)}{did_you_mean(name, known)}"
+            )
+        for one in taking:
+            one.set_params(**{name: setting})
+    return made[0] if len(made) == 1 else made
+
+
+def flat_values(owner: type, task: str, flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every flat parameter with its value: the default, what suits the task, or what is given."""
+    given = translated(owner, flat)
+    values = {name: parameter.default for name, parameter in flat_keywords(owner).items()}
+    if not issubclass(owner, Nested):
+        return {**values, **given}
+    learner = nested(owner, given).get(LEARNER)
+    kinds = [one.resolved(task) for one in as_learners(owner.__name__, learner, owner.default_learner)]
+    of_any = {name for kind in KINDS.values() for name in _fields(kind)}
+    of_any -= set(inspect.signature(owner).parameters)
+    of_these = {
+        n: v for kind in reversed(kinds) for n, v in kind.get_params(deep=False).items() if n in of_any
+    }
+    out = {name: value for name, value in values.items() if name not in of_any} | of_these | given
+    return out | {LEARNER: "+".join(one.kind for one in kinds)}

@@ -1,0 +1,211 @@
+"""Parameter objects of the estimators: how to train, which network to grow, the path kernel, pairs.
+
+In: keywords. Out: objects that print, clone and nest as scikit-learn's parameters do:
+``DGEClassifier(network, training=Training(max_epochs=50))``, ``set_params(training__max_epochs=50)``, and on the
+command line ``--set max_epochs=50``. Nothing is checked before `fit`. None is what suits the task and the
+learner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from honlearn.ensemble.loop import TrainingOptions
+from honlearn.ensemble.pairs import OPERATORS
+from honlearn.errors import ParameterError, check_choice, check_integer, check_real
+from honlearn.learners import Learner
+
+# How many pairs are seen in a training, at most, unless max_epochs says otherwise.
+_PAIRS_SEEN = 2_000_000
+_TASK_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "nodes": {"max_epochs": 100, "patience": 5, "validation_fraction": 0.15, "refit": 1.4},
+    "links": {"patience": 5, "validation_fraction": 0.1, "refit": 0.0},
+}
+
+
+@dataclass(eq=False, repr=False)
+class Training(BaseEstimator):  # type: ignore[misc]
+    """How learners are trained: Adam with early stopping, then once more on everything.
+
+    Adam with `learning_rate` and `weight_decay` on batches of `batch_size`. At most `max_epochs`, ended after
+    `patience` epochs without a better loss on a stratified `validation_fraction`; in a bag each learner has a
+    validation part and a best epoch of its own. Then all is trained anew on all examples for `refit` times
+    the best number of epochs (an ensemble gains from learners that are trained past their own best); with 0
+    the best epoch is restored instead. A `validation_fraction` of 0 trains `max_epochs`. `class_weight` is
+    None, ``"balanced"`` or a mapping (nodes only).
+
+    `checkpoint` names a file that is written every `checkpoint_seconds`; a `fit` that finds it goes on from
+    there to the same result, and removes it when done. `device` is ``"cpu"``, ``"cuda"`` or ``"mps"``.
+
+    None means, for nodes: batches of an eighth of the examples, 16 to 512; 100 epochs, a patience of 5, 0.15
+    held back, refit 1.4. For links: batches of a 48th of the pairs, 32 to 2048; as many epochs as let two
+    million pairs pass, 8 to 50; a patience of 5, 0.1 held back, no refit. A learner may have defaults of its
+    own: GCN and GAT take all examples in one batch.
+    """
+
+    learning_rate: float = 0.01
+    batch_size: int | None = None
+    max_epochs: int | None = None
+    patience: int | None = None
+    validation_fraction: float | None = None
+    refit: float | None = None
+    weight_decay: float = 0.0
+    class_weight: Any = None
+    checkpoint: str | PathLike[str] | None = None
+    checkpoint_seconds: float = 60.0
+    device: str = "cpu"
+
+    def options(
+        self,
+        owner: str,
+        task: str,
+        learner: Learner,
+        n_examples: int,
+        show: bool | None,
+        usual: Mapping[str, Any] | None = None,
+    ) -> TrainingOptions:
+        """Return what this comes to for a kind of learner and a number of examples, all of it checked.
+
+        `usual` are defaults of an estimator, which come before those of the task.
+        """
+        open_ = {**_TASK_DEFAULTS[task], **(usual or {}), **learner.training_defaults[task]}
+
+        def value(name: str) -> Any:
+            given = getattr(self, name)
+            return open_.get(name) if given is None else given
+
+        def real(name: str, least: float, most: float = float("inf"), open_below: bool = False) -> float:
+            return check_real(owner, name, value(name), least, most, open_below=open_below)
+
+        epochs = value("max_epochs")
+        if epochs is None:
+            epochs = min(max(_PAIRS_SEEN // max(n_examples, 1), 8), 50)
+        size = self.batch_size
+        if size is None:
+            size = _batch_size(task, n_examples, open_.get("n_batches"))
+        checkpoint = self.checkpoint
+        return TrainingOptions(
+            learning_rate=real("learning_rate", 0, open_below=True),
+            batch_size=check_integer(owner, "batch_size", size, 1),
+            max_epochs=check_integer(owner, "max_epochs", epochs, 1),
+            patience=check_integer(owner, "patience", value("patience"), 1),
+            weight_decay=real("weight_decay", 0),
+            validation_fraction=real("validation_fraction", 0, 0.9),
+            refit=_refit(owner, value("refit")),
+            checkpoint=None if checkpoint is None else Path(checkpoint),
+            checkpoint_seconds=real("checkpoint_seconds", 0),
+            show=show,
+        )
+
+
+def _batch_size(task: str, n_examples: int, n_batches: int | None) -> int:
+    if n_batches is not None:
+        return max(1, -(-n_examples // n_batches))
+    return min(max(n_examples // 8, 16), 512) if task == "nodes" else min(max(n_examples // 48, 32), 2048)
+
+
+def _refit(owner: str, value: Any) -> float:
+    return float(value) if isinstance(value, (bool, np.bool_)) else check_real(owner, "refit", value, 0, 100)
+
+
+@dataclass(eq=False, repr=False)
+class Structure(BaseEstimator):  # type: ignore[misc]
+    """Which network is grown, where paths (or their counts) are given in place of a network.
+
+    `order`, `tau` and `min_support` are those of :func:`honlearn.grow`; those that are None or ``"auto"`` are
+    chosen for the task, on validation parts inside the training data (:mod:`honlearn.tasks.structure`).
+    """
+
+    order: int | str | None = None
+    tau: float | str | None = None
+    min_support: int | str | None = None
+
+    def given(self) -> list[str]:
+        """Return the names of the parameters that are given."""
+        return [name for name in ("order", "tau", "min_support") if getattr(self, name) is not None]
+
+
+@dataclass(eq=False, repr=False)
+class PathKernel(BaseEstimator):  # type: ignore[misc]
+    """What the paths themselves contribute: vectors of entities, and a kernel regression on them.
+
+    `vectors` is the size of the vector of each entity, made of the steps before and after it
+    (:func:`honlearn.hon.embedding.path_embedding`), that learners read beside its identity; which steps, and
+    how many numbers at most, is chosen for the task. `share` is the share of the prediction that kernel ridge
+    regression on such vectors has beside the learners (:mod:`honlearn.path_kernel.ridge`); ``"auto"`` chooses
+    it on held-back predictions. With 0 for both, the network is all that is read.
+    """
+
+    vectors: int = 64
+    share: float | str = "auto"
+
+    # Names on the command line and in records.
+    flat_names: ClassVar[Mapping[str, str]] = {"vectors": "path_features", "share": "kernel_share"}
+
+    def check(self, owner: str) -> None:
+        """Raise a ParameterError for a parameter that is out of range."""
+        check_integer(owner, "path_kernel.vectors", self.vectors, 0)
+        if isinstance(self.share, str):
+            check_choice(owner, "path_kernel.share", self.share, ("auto",))
+        else:
+            check_real(owner, "path_kernel.share", self.share, 0, 1)
+
+
+DRAWS = ("joint", "independent")
+
+
+@dataclass(eq=False, repr=False)
+class Pairs(BaseEstimator):  # type: ignore[misc]
+    """How a link predictor reads pairs of nodes.
+
+    `operator` joins the representations of the two ends: ``"concat"``, ``"hadamard"``, ``"average"``,
+    ``"l1"``, ``"l2"``, or several with ``+`` between: by default which ends they are, and how much they have
+    in common. A dense layer of `width` numbers follows (0: none; concatenation alone is then a sum of two
+    scores, one for each end). With `directed` (u, v) is the link u → v; of the operators only concatenation
+    can tell it from v → u. Without it a pair is linked if either direction is, and order never counts.
+
+    `draw` is how relatives of a pair are drawn: ``"joint"`` by Eq. 4 where the pair has an edge, as in the
+    paper, or ``"independent"``, each end by Eq. 3. Eq. 4 draws ``v|u`` for training pairs (u, v) only: a
+    learner may take that for the answer, which no tested pair ever gives.
+
+    `hide_own` passes messages without the edges between the pairs of the batch, in both directions, as tested
+    pairs must do without theirs; `new_negatives` draws the unlinked training pairs of ``fit()`` anew in every
+    epoch.
+    """
+
+    operator: str = "concat+hadamard"
+    width: int = 64
+    directed: bool = True
+    draw: str = "independent"
+    hide_own: bool = True
+    new_negatives: bool = True
+
+    flat_names: ClassVar[Mapping[str, str]] = {"width": "pair_width", "draw": "pair_draw"}
+
+    def check(self, owner: str) -> None:
+        """Raise a ParameterError for a parameter that is out of range."""
+        check_operator(owner, self.operator)
+        check_integer(owner, "pairs.width", self.width, 0)
+        check_choice(owner, "pairs.draw", self.draw, DRAWS)
+        for name in ("directed", "hide_own", "new_negatives"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ParameterError(
+                    f"The 'pairs.{name}' parameter of {owner} must be True or False. "
+                    f"Got {getattr(self, name)!r} instead."
+                )
+
+
+def check_operator(owner: str, operator: str) -> None:
+    """Raise unless `operator` is one of the pair operators, or several with ``+`` between."""
+    names = str(operator).split("+")
+    for name in names:
+        check_choice(owner, "operator", name, OPERATORS)
+    if len(set(names)) < len(names):
+        raise ParameterError(f"The 'operator' parameter of {owner} names one twice: {operator!r}")
