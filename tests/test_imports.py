@@ -15,7 +15,9 @@ import honlearn
 ROOT = Path(honlearn.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 
-BASE = {"errors", "jit", "labels", "progress", "seeds"}
+BASE = {"errors", "hash_table", "jit", "labels", "mixing", "progress", "seeds"}
+# What stands at the start of the flow uses only errors, and these what is named.
+WITHIN_BASE = {"mixing": {"jit"}, "hash_table": {"jit", "mixing"}}
 FLOW = [
     "paths",
     "hon",
@@ -44,7 +46,7 @@ def allowed(part: str) -> set[str]:
     if part == "errors":
         return set()
     if part in BASE:
-        return {"errors"}
+        return {"errors"} | WITHIN_BASE.get(part, set())
     if part in BESIDE:
         return BASE | BESIDE[part]
     place = FLOW.index(part)

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.jit import njit
+from honlearn.mixing import splitmix64_array
 
 _MASK = 0xFFFFFFFF
 
@@ -45,12 +46,7 @@ def drop_threshold(rate: float) -> int:
 
 def site_keys(streams: NDArray[np.uint64], step: int, site: int) -> NDArray[np.uint64]:
     """Return one 64-bit key for each learner's stream [L], for this step and this site of the model."""
-    with np.errstate(over="ignore"):
-        place = np.uint64(step) * np.uint64(64) + np.uint64(site + 1)
-        x = streams + place * np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(x ^ (x >> np.uint64(31)), np.uint64)
+    return splitmix64_array(streams, np.uint64(64 * step + site + 1))
 
 
 def short_keys(keys: NDArray[np.uint64]) -> NDArray[np.uint32]:

@@ -1,7 +1,7 @@
 """Counting grams when k + 1 entities do not fit a 64-bit key: no vocabulary and no order is refused.
 
 Each distinct gram gets a number; a gram of m entities is the pair (number of its prefix, newest entity),
-which always fits 64 bits. One hash table a length: slower than :mod:`honlearn.hon.count`, the same trie.
+which always fits 64 bits. One hash table per length: slower than :mod:`honlearn.hon.count`, the same trie.
 """
 
 from __future__ import annotations
@@ -9,104 +9,52 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from honlearn.hash_table import HashTable
 from honlearn.hon.trie import Level, Trie, link_suffixes
 from honlearn.jit import njit
 from honlearn.paths.paths import PathChunk
 
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-
-
-@njit(inline="always")
-def _slot(key: np.uint64, keys: NDArray[np.uint64]) -> np.uint64:
-    mask = np.uint64(len(keys) - 1)
-    mixed = key * _MIX
-    slot = (mixed ^ (mixed >> np.uint64(32))) & mask
-    while keys[slot] != key and keys[slot] != np.uint64(0):
-        slot = (slot + np.uint64(1)) & mask
-    return slot
+_NEWEST = np.uint64(32)
 
 
 @njit
-def _number(
-    prefixes: NDArray[np.int64],
-    newest: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    done: int,
-    keys: NDArray[np.uint64],
-    numbers: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    size: int,
-    out: NDArray[np.int64],
-) -> tuple[int, int]:
-    """Number the grams (prefix, newest) from `done` on and add their weights; stop where the table is full.
-
-    A prefix of −1 means that there is no such gram (too near the start of its path).
-    """
-    for i in range(done, len(newest)):
-        out[i] = -1
-        if prefixes[i] < 0:
-            continue
-        # One is added so that no key is 0, the mark of an empty slot.
-        key = (np.uint64(prefixes[i] + 1) << np.uint64(32)) | np.uint64(newest[i])
-        slot = _slot(key, keys)
-        if keys[slot] == np.uint64(0):
-            if 2 * (size + 1) > len(keys):
-                return i, size
-            keys[slot] = key
-            numbers[slot] = size
-            size += 1
-        out[i] = numbers[slot]
-        counts[out[i]] += weights[i]
-    return len(newest), size
+def _add_at(counts: NDArray[np.int64], numbers: NDArray[np.int64], weights: NDArray[np.int64]) -> None:
+    for i in range(len(numbers)):
+        counts[numbers[i]] += weights[i]
 
 
-@njit
-def _rehash(
-    keys: NDArray[np.uint64],
-    numbers: NDArray[np.int64],
-    to_keys: NDArray[np.uint64],
-    to_numbers: NDArray[np.int64],
-) -> None:
-    for i in range(len(keys)):
-        if keys[i] != np.uint64(0):
-            slot = _slot(keys[i], to_keys)
-            to_keys[slot] = keys[i]
-            to_numbers[slot] = numbers[i]
-
-
-class _Table:
+class _Grams:
     """The grams of one length: (prefix, newest) → number, and the count of each number."""
 
     def __init__(self) -> None:
-        self.keys = np.zeros(1 << 12, np.uint64)
-        self.numbers = np.zeros(1 << 12, np.int64)
+        self.table = HashTable(np.int64)
         self.counts = np.zeros(1 << 11, np.int64)
-        self.size = 0
 
     def add(
         self, prefixes: NDArray[np.int64], newest: NDArray[np.int32], weights: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Count grams; return their numbers."""
-        out = np.empty(len(newest), np.int64)
-        done = 0
-        while True:
-            done, self.size = _number(
-                prefixes, newest, weights, done, self.keys, self.numbers, self.counts, self.size, out
-            )
-            if done == len(newest):
-                return out
-            keys, numbers = np.zeros(2 * len(self.keys), np.uint64), np.zeros(2 * len(self.keys), np.int64)
-            _rehash(self.keys, self.numbers, keys, numbers)
-            self.keys, self.numbers = keys, numbers
-            self.counts = np.concatenate([self.counts, np.zeros(len(self.counts), np.int64)])
+        """Count grams; return their numbers.
+
+        A prefix of −1 means that there is no such gram (too near the start of its path), nor a number: −1.
+        """
+        there = np.flatnonzero(prefixes >= 0)
+        keys = prefixes[there].astype(np.uint64) << _NEWEST | newest[there].astype(np.uint64)
+        numbers = self.table.number(keys)
+        if len(self.table) > len(self.counts):
+            room = max(len(self.table), 2 * len(self.counts)) - len(self.counts)
+            self.counts = np.concatenate([self.counts, np.zeros(room, np.int64)])
+        _add_at(self.counts, numbers, weights[there])
+        out = np.full(len(newest), -1, np.int64)
+        out[there] = numbers
+        return out
 
     def grams(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return prefix number and newest entity of each gram, by number."""
-        held = self.keys != 0
-        by_number = np.argsort(self.numbers[held])
-        keys = self.keys[held][by_number]
-        prefixes = (keys >> np.uint64(32)).astype(np.int64) - 1
-        return prefixes, (keys & np.uint64(0xFFFFFFFF)).astype(np.int32)
+        keys = self.table.keys_by_number()
+        return (keys >> _NEWEST).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int32)
+
+    def __len__(self) -> int:
+        return len(self.table)
 
 
 class ChainCounter:
@@ -115,7 +63,7 @@ class ChainCounter:
     def __init__(self, order: int) -> None:
         self.order = order
         self.entities = np.zeros(0, np.int64)
-        self.tables = [_Table() for _ in range(order)]
+        self.tables = [_Grams() for _ in range(order)]
 
     def _fit(self, vocabulary: int) -> None:
         if vocabulary > len(self.entities):
@@ -155,13 +103,13 @@ class ChainCounter:
             prefixes, entities = table.grams()
             order = np.lexsort((entities, place[prefixes]))
             parents = place[prefixes][order]
-            counts = table.counts[: table.size][order]
+            counts = table.counts[: len(table)][order]
             first = np.searchsorted(parents, np.arange(len(newest) + 1))
             sums = np.concatenate([[0], np.cumsum(counts)])
             followed = sums[first[1:]] - sums[first[:-1]]
             levels.append(Level(newest, count, first, followed, nothing))
-            place = np.empty(table.size, np.int64)
-            place[order] = np.arange(table.size)
+            place = np.empty(len(table), np.int64)
+            place[order] = np.arange(len(table))
             newest, count = entities[order], counts
         levels.append(Level(newest, count, nothing, nothing, nothing))
         return link_suffixes(levels)

@@ -1,8 +1,8 @@
 """A vocabulary in the making: byte strings → codes, in order of first appearance.
 
 In: where each name starts and ends within a buffer. Out: one int32 code a name; new names are added and
-checked once. The table is open addressing over 64-bit keys: a name of up to 7 bytes is its own key, a longer
-one is hashed and compared, so look-ups are exact.
+checked once. The table (:mod:`honlearn.hash_table`) has 64-bit keys: a name of up to 7 bytes is its own key,
+a longer one is hashed and compared, so look-ups are exact.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError
+from honlearn.hash_table import FREE, doubled, empty_slots, find_slot, has_room, home_slot, next_slot
 from honlearn.jit import eight_bytes, njit
+from honlearn.mixing import GOLDEN
 from honlearn.paths.vocabulary import Vocabulary
 
 SHORT = 7
 _LONG = np.uint64(0xFF << 56)
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class BadName(InputError):
@@ -48,10 +49,32 @@ def hash_long(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
     digest = np.uint64(end - start)
     at = start
     while at < end:
-        digest = (digest ^ eight_bytes(data, min(at, end - 8))) * _MIX
+        digest = (digest ^ eight_bytes(data, min(at, end - 8))) * GOLDEN
         digest ^= digest >> np.uint64(29)
         at += 8
     return digest | _LONG
+
+
+@njit
+def _is_name(
+    code: np.uint64,
+    data: NDArray[np.uint8],
+    start: int,
+    end: int,
+    arena: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+) -> bool:
+    """Return whether ``data[start:end]``, eight bytes or more, is the name with this code."""
+    first = ends[code]
+    if ends[code + np.uint64(1)] - first != end - start:
+        return False
+    at = 0
+    while at < end - start:
+        here = min(at, end - start - 8)
+        if eight_bytes(arena, first + here) != eight_bytes(data, start + here):
+            return False
+        at += 8
+    return True
 
 
 @njit(inline="always")
@@ -66,28 +89,11 @@ def find(
     ends: NDArray[np.int64],
 ) -> np.uint64:
     """Return the slot of the name, or of the empty place where it belongs."""
-    mask = np.uint64(len(keys) - 1)
-    mixed = key * _MIX
-    slot = (mixed ^ (mixed >> np.uint64(32))) & mask
-    while True:
-        found = keys[slot]
-        if found == np.uint64(0):
-            return slot
-        if found == key:
-            if end - start <= SHORT:
-                return slot
-            code = np.uint64(codes[slot])
-            first = ends[code]
-            if ends[code + np.uint64(1)] - first == end - start:
-                at = 0
-                while at < end - start:
-                    here = min(at, end - start - 8)
-                    if eight_bytes(arena, first + here) != eight_bytes(data, start + here):
-                        break
-                    at += 8
-                if at >= end - start:
-                    return slot
-        slot = (slot + np.uint64(1)) & mask
+    slot = find_slot(home_slot(key, keys), key, keys, codes)
+    if end - start > SHORT:
+        while codes[slot] != FREE and not _is_name(np.uint64(codes[slot]), data, start, end, arena, ends):
+            slot = find_slot(next_slot(slot, keys), key, keys, codes)
+    return slot
 
 
 @njit(inline="always")
@@ -105,7 +111,7 @@ def add(
 ) -> bool:
     """Put a new name with the next `code` into an empty slot; False when there is no room."""
     used = ends[code]
-    if code + 2 > len(ends) or 2 * (code + 1) > len(keys) or used + end - start > len(arena):
+    if code + 2 > len(ends) or not has_room(code, keys) or used + end - start > len(arena):
         return False
     keys[slot] = key
     codes[slot] = code
@@ -131,27 +137,12 @@ def _intern_all(
     for i in range(first, len(starts)):
         key = key_of(data, starts[i], stops[i])
         slot = find(key, data, starts[i], stops[i], keys, codes, arena, ends)
-        if keys[slot] == np.uint64(0):
+        if codes[slot] == FREE:
             if not add(slot, key, data, starts[i], stops[i], keys, codes, arena, ends, size):
                 return i, size
             size += 1
         out[i] = codes[slot]
     return len(starts), size
-
-
-@njit
-def _rehash(
-    keys: NDArray[np.uint64],
-    codes: NDArray[np.int32],
-    arena: NDArray[np.uint8],
-    ends: NDArray[np.int64],
-    size: int,
-) -> None:
-    for code in range(size):
-        key = key_of(arena, ends[code], ends[code + 1])
-        slot = find(key, arena, ends[code], ends[code + 1], keys, codes, arena, ends)
-        keys[slot] = key
-        codes[slot] = code
 
 
 class Interner:
@@ -166,18 +157,15 @@ class Interner:
 
     def __init__(self) -> None:
         self.size = 0
-        self.keys = np.zeros(1 << 12, np.uint64)
-        self.codes = np.zeros(1 << 12, np.int32)
+        self.keys, self.codes = empty_slots(np.int32)
         self.arena = np.empty(1 << 15, np.uint8)
         self.ends = np.zeros(1 << 11, np.int64)
 
     def grow(self, room: int = 0) -> None:
         """Double what is full, with room for at least `room` more bytes of names."""
-        if 2 * (self.size + 1) > len(self.keys) or self.size + 2 > len(self.ends):
-            self.keys = np.zeros(2 * len(self.keys), np.uint64)
-            self.codes = np.zeros(2 * len(self.codes), np.int32)
+        if not has_room(self.size, self.keys) or self.size + 2 > len(self.ends):
+            self.keys, self.codes = doubled(self.keys, self.codes)
             self.ends = np.concatenate([self.ends, np.zeros(len(self.ends), np.int64)])
-            _rehash(self.keys, self.codes, self.arena, self.ends, self.size)
         used = int(self.ends[self.size])
         if used + room > len(self.arena) // 2:
             arena = np.empty(2 * (len(self.arena) + room), np.uint8)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -112,13 +113,20 @@ class FilePart(Part):
         """Return the error of a file that cannot be read as what it claims to be."""
         return unreadable(self.file, error if isinstance(error, OSError) else OSError(str(error)))
 
-    def whole(self) -> Any:
-        """Return the file as something Arrow can seek in; a compressed one is unpacked in memory."""
-        compression = compression_of(self.file)
-        if compression is None:
-            return pa.OSFile(self.name)
-        with pa.input_stream(self.name, compression=compression) as stream:
-            return pa.BufferReader(stream.read())
+    @contextmanager
+    def opened(self) -> Iterator[Any]:
+        """Give the file as something Arrow can seek in; a compressed one is unpacked in memory."""
+        try:
+            compression = compression_of(self.file)
+            if compression is None:
+                handle = pa.OSFile(self.name)
+            else:
+                with pa.input_stream(self.name, compression=compression) as stream:
+                    handle = pa.BufferReader(stream.read())
+            with handle:
+                yield handle
+        except (pa.ArrowException, OSError) as error:
+            raise self.damaged(error) from error
 
 
 class ParquetPart(FilePart):
@@ -129,11 +137,8 @@ class ParquetPart(FilePart):
         """Names of all columns."""
         import pyarrow.parquet as pq
 
-        try:
-            with self.whole() as handle:
-                return list(pq.ParquetFile(handle).schema_arrow.names)
-        except (pa.ArrowException, OSError) as error:
-            raise self.damaged(error) from error
+        with self.opened() as handle:
+            return list(pq.ParquetFile(handle).schema_arrow.names)
 
     def batches(
         self, wanted: Sequence[str], types: dict[str, Any], advance: Advance
@@ -141,17 +146,14 @@ class ParquetPart(FilePart):
         """Yield the columns `wanted`; text stays dictionary-coded where the file has it so."""
         import pyarrow.parquet as pq
 
-        try:
-            with self.whole() as handle:
-                schema = pq.ParquetFile(handle).schema_arrow
-                texts = [name for name in wanted if _is_text(schema.field(name).type)]
-                opened = pq.ParquetFile(handle, read_dictionary=texts)
-                share = self.file.stat().st_size / max(opened.metadata.num_rows, 1)
-                for batch in opened.iter_batches(ROWS_A_BATCH, columns=list(wanted), use_threads=False):
-                    yield batch.select(list(wanted))
-                    advance(share * batch.num_rows)
-        except (pa.ArrowException, OSError) as error:
-            raise self.damaged(error) from error
+        with self.opened() as handle:
+            schema = pq.ParquetFile(handle).schema_arrow
+            texts = [name for name in wanted if _is_text(schema.field(name).type)]
+            opened = pq.ParquetFile(handle, read_dictionary=texts)
+            share = self.file.stat().st_size / max(opened.metadata.num_rows, 1)
+            for batch in opened.iter_batches(ROWS_A_BATCH, columns=list(wanted), use_threads=False):
+                yield batch.select(list(wanted))
+                advance(share * batch.num_rows)
 
 
 class ArrowPart(FilePart):
@@ -160,29 +162,23 @@ class ArrowPart(FilePart):
     @property
     def columns(self) -> list[str]:
         """Names of all columns."""
-        try:
-            with self.whole() as handle:
-                return list(_open_ipc(handle, None).schema.names)
-        except (pa.ArrowException, OSError) as error:
-            raise self.damaged(error) from error
+        with self.opened() as handle:
+            return list(_open_ipc(handle, None).schema.names)
 
     def batches(
         self, wanted: Sequence[str], types: dict[str, Any], advance: Advance
     ) -> Iterator[pa.RecordBatch]:
         """Yield the columns `wanted`."""
-        try:
-            with self.whole() as handle:
-                names = _open_ipc(handle, None).schema.names
-                handle.seek(0)
-                reader = _open_ipc(handle, [names.index(name) for name in wanted])
-                stream = isinstance(reader, pa.RecordBatchReader)
-                total = None if stream else reader.num_record_batches
-                for batch in reader if stream else map(reader.get_batch, range(reader.num_record_batches)):
-                    for start in range(0, batch.num_rows, ROWS_A_BATCH):
-                        yield batch.select(list(wanted)).slice(start, ROWS_A_BATCH)
-                    advance(self.file.stat().st_size / total if total else 0)
-        except (pa.ArrowException, OSError) as error:
-            raise self.damaged(error) from error
+        with self.opened() as handle:
+            names = _open_ipc(handle, None).schema.names
+            handle.seek(0)
+            reader = _open_ipc(handle, [names.index(name) for name in wanted])
+            stream = isinstance(reader, pa.RecordBatchReader)
+            total = None if stream else reader.num_record_batches
+            for batch in reader if stream else map(reader.get_batch, range(reader.num_record_batches)):
+                for start in range(0, batch.num_rows, ROWS_A_BATCH):
+                    yield batch.select(list(wanted)).slice(start, ROWS_A_BATCH)
+                advance(self.file.stat().st_size / total if total else 0)
 
 
 def _open_ipc(handle: Any, fields: list[int] | None) -> Any:

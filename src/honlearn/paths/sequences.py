@@ -11,12 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from honlearn.hash_table import HashTable
 from honlearn.jit import njit
 from honlearn.paths.columns import as_text, first_uses, is_text, plain, spans, whole_numbers
 from honlearn.paths.interner import Interner
-
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_FULLEST = 0.7
 
 
 class _AnyText(Interner):
@@ -30,14 +28,15 @@ class SequenceNumbers:
     """Numbers sequence ids by first appearance; 7, 7.0 and "7" are the same id, "007" is another."""
 
     def __init__(self) -> None:
-        self._keys = np.zeros(1, np.int64)
-        self._numbers = np.full(1, -1, np.int32)
-        self._size = 0
         self._ascending: list[NDArray[np.int64]] | None = []
+        self._listed = 0
+        self._table = HashTable(np.int32)
         self._text: _AnyText | None = None
 
     def __len__(self) -> int:
-        return self._size if self._text is None else len(self._text)
+        if self._text is not None:
+            return len(self._text)
+        return len(self._table) if self._ascending is None else self._listed
 
     def number(self, array: pa.Array) -> NDArray[np.int32]:
         """Return the numbers of the ids in an array without missing values."""
@@ -60,16 +59,13 @@ class SequenceNumbers:
 
     def _number_integers(self, values: NDArray[np.int64]) -> NDArray[np.int32]:
         if self._ascending is not None:
-            out, new, ascends = _number_ascending(values, self._last(), self._size)
+            out, new, ascends = _number_ascending(values, self._last(), self._listed)
             if ascends:
                 self._ascending.append(new)
-                self._size += len(new)
+                self._listed += len(new)
                 return out
             self._turn_to_table()
-        if self._size + len(values) > _FULLEST * len(self._keys):
-            self._grow(self._size + len(values))
-        numbers, self._size = _number(values, self._keys, self._numbers, self._size)
-        return numbers
+        return self._table.number(values.view(np.uint64))
 
     def _last(self) -> int:
         """Return the greatest id so far, the last of those listed."""
@@ -79,36 +75,16 @@ class SequenceNumbers:
     def _turn_to_table(self) -> None:
         """Put the listed ids into the table, because one came that is not greater than all before it."""
         if self._ascending is not None:
-            ids, self._ascending, self._size = self._ascending, None, 0
-            for values in ids:
-                self._number_integers(values)
-
-    def _grow(self, room: int) -> None:
-        slots = len(self._keys)
-        while room > _FULLEST * slots:
-            slots *= 2
-        keys, numbers = np.zeros(slots, np.int64), np.full(slots, -1, np.int32)
-        _move(self._keys, self._numbers, keys, numbers)
-        self._keys, self._numbers = keys, numbers
+            for values in self._ascending:
+                self._table.number(values.view(np.uint64))
+            self._ascending = None
 
     def _turn_to_text(self) -> None:
         self._turn_to_table()
-        taken = self._numbers >= 0
-        ids = np.empty(self._size, np.int64)
-        ids[self._numbers[taken]] = self._keys[taken]
+        ids = self._table.keys_by_number().view(np.int64)
         self._text = _AnyText()
         self._text.intern(*spans(pa.array(ids).cast(pa.large_string())))
-        self._keys, self._numbers = np.zeros(1, np.int64), np.full(1, -1, np.int32)
-
-
-@njit(inline="always")
-def _slot(key: np.int64, keys: NDArray[np.int64], numbers: NDArray[np.int32]) -> int:
-    mask = np.uint64(len(keys) - 1)
-    mixed = np.uint64(key) * _MIX
-    slot = (mixed ^ (mixed >> np.uint64(32))) & mask
-    while numbers[slot] >= 0 and keys[slot] != key:
-        slot = (slot + np.uint64(1)) & mask
-    return slot  # type: ignore[return-value]
+        self._table = HashTable(np.int32)
 
 
 @njit
@@ -127,35 +103,6 @@ def _number_ascending(
             n += 1
         out[i] = size + n - 1
     return out, new[:n].copy(), True
-
-
-@njit
-def _number(
-    values: NDArray[np.int64], keys: NDArray[np.int64], numbers: NDArray[np.int32], size: int
-) -> tuple[NDArray[np.int32], int]:
-    out = np.empty(len(values), np.int32)
-    for i in range(len(values)):
-        if i > 0 and values[i] == values[i - 1]:  # rows of a sequence mostly stand together
-            out[i] = out[i - 1]
-            continue
-        slot = _slot(values[i], keys, numbers)
-        if numbers[slot] < 0:
-            keys[slot] = values[i]
-            numbers[slot] = size
-            size += 1
-        out[i] = numbers[slot]
-    return out, size
-
-
-@njit
-def _move(
-    old_keys: NDArray[np.int64], old: NDArray[np.int32], keys: NDArray[np.int64], numbers: NDArray[np.int32]
-) -> None:
-    for i in range(len(old)):
-        if old[i] >= 0:
-            slot = _slot(old_keys[i], keys, numbers)
-            keys[slot] = old_keys[i]
-            numbers[slot] = old[i]
 
 
 @njit

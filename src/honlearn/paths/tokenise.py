@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from honlearn.hash_table import FREE
 from honlearn.jit import eight_bytes, equal_bytes, njit, trailing_zeros
 from honlearn.paths.interner import SHORT, add, find, hash_long
 
@@ -93,7 +94,7 @@ def _scan_known(
             else:
                 key = hash_long(data, start, end)
             slot = find(key, data, start, end, keys, codes, arena, ends)
-            if keys[slot] == np.uint64(0):
+            if codes[slot] == FREE:
                 known = False
                 break
             out[np.uint64(written)] = codes[slot]
@@ -178,7 +179,7 @@ def _scan_lines(
             else:
                 key = hash_long(data, start, end)
             slot = find(key, data, start, end, keys, codes, arena, ends)
-            if keys[slot] == np.uint64(0):
+            if codes[slot] == FREE:
                 if not add(slot, key, data, start, end, keys, codes, arena, ends, size):
                     status = FULL
                     break

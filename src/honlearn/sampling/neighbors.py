@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from honlearn.errors import check_choice, check_integer
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.jit import njit
+from honlearn.mixing import splitmix64
 
 Direction = Literal["in", "out"]
 
@@ -62,9 +63,10 @@ def _alias_tables(indptr: Any, weights: Any, accept: Any, alias: Any) -> Any:
 
 @njit
 def _sample(indptr: Any, slots: Any, nodes: Any, keys: Any, side: Any, out: Any) -> Any:
-    """Fill out[l, r, side] with neighbours of nodes[l, r]; sample s of learner l reads hash(keys[l] + s).
+    """Fill out[l, r, side] with neighbours of nodes[l, r].
 
-    A slot holds what one sample reads: the chance of its own neighbour, that neighbour, the alias's.
+    Sample s of learner l reads place s of the stream keys[l]. A slot holds what one sample reads: the chance
+    of its own neighbour, that neighbour, the alias's.
     """
     n = out.shape[3]
     for learner in range(out.shape[0]):
@@ -78,10 +80,7 @@ def _sample(indptr: Any, slots: Any, nodes: Any, keys: Any, side: Any, out: Any)
                     out[learner, row, side, i] = -1
                 continue
             for i in range(n):
-                x = key + np.uint64(row * n + i + 1) * np.uint64(0x9E3779B97F4A7C15)
-                x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-                x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                x = x ^ (x >> np.uint64(31))
+                x = splitmix64(key, np.uint64(row * n + i + 1))
                 slot = start + np.int64(((x >> np.uint64(32)) * degree) >> np.uint64(32))
                 own, other = slots[slot, 1], slots[slot, 2]
                 keep = np.uint32(x) <= slots[slot, 0]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.mixing import splitmix64_array
 from honlearn.seeds import Label, derive_seed
 
 Pairs = NDArray[np.int32]
@@ -147,12 +148,8 @@ class PairSampler:
 
 def _uniform(keys: NDArray[np.uint64], stream: int, side: int) -> NDArray[np.float64]:
     """Return a number in [0, 1) for each key, by a hash that belongs to the stream and the side."""
-    with np.errstate(over="ignore"):
-        x = np.uint64(stream) + (keys * np.uint64(3) + np.uint64(side + 1)) * np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        x = x ^ (x >> np.uint64(31))
-    return (x >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    bits = splitmix64_array(np.uint64(stream), keys * np.uint64(3) + np.uint64(side + 1))
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def count_unlinked(n_entities: int, taken: Keys, directed: bool = True) -> int:
