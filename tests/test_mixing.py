@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import honlearn
 from honlearn.jit import njit
 from honlearn.mixing import GOLDEN, mix64, splitmix64, splitmix64_array
 
@@ -68,3 +73,17 @@ def test_arrays_broadcast_and_keep_their_type() -> None:
     bits = splitmix64_array(np.array([[1], [2]], np.uint64), np.arange(3, dtype=np.uint64))
     assert bits.dtype == np.uint64
     assert bits.tolist() == [[by_hand(s, p) for p in range(3)] for s in (1, 2)]
+
+
+ROOT = Path(honlearn.__file__).parent
+
+
+@pytest.mark.parametrize("constant", [0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], ids=hex)
+def test_the_constants_stand_in_one_module(constant: int) -> None:
+    holders = {
+        file.relative_to(ROOT).as_posix()
+        for file in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and node.value == constant
+    }
+    assert holders == {"mixing.py"}

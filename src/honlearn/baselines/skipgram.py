@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.jit import njit
+from honlearn.mixing import GOLDEN, mix64
 
 Vectors = NDArray[np.float32]
 
@@ -33,14 +34,6 @@ def start(n_entities: int, dimensions: int, random: np.random.Generator) -> tupl
     """Return the vectors v, small and random, and u, all 0."""
     inner = (random.random((n_entities, dimensions), np.float32) - np.float32(0.5)) / np.float32(dimensions)
     return inner, np.zeros((n_entities, dimensions), np.float32)
-
-
-@njit(inline="always")
-def _mixed(state: Any) -> Any:
-    """Return 64 well-mixed bits of a counter (splitmix64)."""
-    x = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
@@ -87,21 +80,21 @@ def epoch(
     inner, outer = vectors
     targets = np.empty(n_negatives + 1, np.int32)
     moved = np.empty(inner.shape[1], np.float32)
-    state, golden = np.uint64(stream), np.uint64(0x9E3779B97F4A7C15)
+    state = np.uint64(stream)
     total, count = 0.0, 0
     for visit in range(len(rows)):
         rate = rates[0] + (rates[1] - rates[0]) * visit / len(rows)
         first, last = offsets[rows[visit]], offsets[rows[visit] + 1]
         for at in range(first, last):
-            state += golden
-            reach = 1 + np.int64(_mixed(state) % np.uint64(window))
+            state += GOLDEN
+            reach = 1 + np.int64(mix64(state) % np.uint64(window))
             for other in range(max(first, at - reach), min(last, at + reach + 1)):
                 if other == at:
                     continue
                 targets[0], n_targets = codes[other], 1
                 for _ in range(n_negatives):
-                    state += golden
-                    drawn = table[np.int64(_mixed(state) & np.uint64(_TABLE - 1))]
+                    state += GOLDEN
+                    drawn = table[np.int64(mix64(state) & np.uint64(_TABLE - 1))]
                     if drawn != codes[other]:
                         targets[n_targets] = drawn
                         n_targets += 1

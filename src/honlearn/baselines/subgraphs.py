@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from honlearn.baselines.double_radius import double_radius_labels
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.jit import njit
+from honlearn.mixing import GOLDEN, mix64
 from honlearn.sampling.pairs import Pairs
 from honlearn.seeds import derive_seed
 
@@ -112,16 +113,13 @@ class Extractor:
 @njit(inline="always")
 def _next(state: Any) -> Any:
     """Return the state after this one; :func:`_below` makes numbers of it."""
-    return state + np.uint64(0x9E3779B97F4A7C15)
+    return state + GOLDEN
 
 
 @njit(inline="always")
 def _below(state: Any, limit: Any) -> Any:
     """Return a number from 0 to limit − 1 by a hash of the state."""
-    x = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    x = x ^ (x >> np.uint64(31))
-    return np.int64(((x >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
+    return np.int64(((mix64(state) >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
 
 
 @njit

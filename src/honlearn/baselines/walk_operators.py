@@ -18,6 +18,7 @@ from scipy import sparse
 from honlearn.baselines.graph import as_tensor
 from honlearn.engine.adjacency import normalized
 from honlearn.jit import njit
+from honlearn.mixing import splitmix64
 
 
 @njit
@@ -41,10 +42,7 @@ def _visits(
                 low, high = indptr[at[walk]], indptr[at[walk] + 1] - 1
                 number += np.uint64(1)
                 if high >= low:
-                    x = np.uint64(seed) + number * np.uint64(0x9E3779B97F4A7C15)
-                    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-                    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                    x = x ^ (x >> np.uint64(31))
+                    x = splitmix64(np.uint64(seed), number)
                     before = ends[low - 1] if low > 0 else 0.0
                     goal = before + np.float64(x >> np.uint64(11)) * 2.0**-53 * (ends[high] - before)
                     while low < high:
