@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError
+from honlearn.errors import InputError, check_integer, check_real
+from honlearn.hon.nodes import MAX_ORDER
+
+# D(g) is at most the bits of a count, 62; what is far beyond it was never computed from paths.
+_MOST_BITS = 1000.0
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,12 @@ class GrowParameters:
     order: int
     tau: float | None
     min_support: int
+
+    def __post_init__(self) -> None:
+        check_integer("GrowParameters", "order", self.order, 1, MAX_ORDER)
+        if self.tau is not None:
+            check_real("GrowParameters", "tau", self.tau, 0)
+        check_integer("GrowParameters", "min_support", self.min_support, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +65,10 @@ class ContextStatistics:
                 )
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        if (self.frequency < 1).any():
+            raise InputError(f"statistics: a frequency of {self.frequency.min()}; every context was seen once")
+        if (np.abs(self.divergence) > _MOST_BITS).any():
+            raise InputError(f"statistics: a divergence of more than {_MOST_BITS:g} bits; no counts give that")
 
     def __len__(self) -> int:
         return len(self.frequency)
