@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError
 from honlearn.hon.network import HigherOrderNetwork, Weights
-from honlearn.hon.nodes import SEPARATOR
+from honlearn.hon.nodes import MAX_ORDER, SEPARATOR
 from honlearn.paths.vocabulary import Vocabulary
+from honlearn.stored.parse import first_line, shown
 
 Where = Callable[[int], str]
 
@@ -55,7 +56,7 @@ def from_edges(
     again = _repeated(ends[:rows], ends[rows:], order)
     if again is not None:
         names = [encoded.dictionary[int(codes[i])].as_py() for i in (again, again + rows)]
-        edge = " → ".join(map(repr, names))
+        edge = " → ".join(map(shown, names))
         raise InputError(f"{where(again)}: the edge {edge} is there twice; give each edge once")
     degree = np.bincount(ends[:rows], minlength=len(gram_offsets) - 1)
     indptr = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
@@ -74,10 +75,33 @@ def _labels(column: Iterable[Any], name: str, where: Where) -> pa.ChunkedArray:
         except UnicodeEncodeError as error:
             raise InputError(f"the {name} column: a label is not valid Unicode ({error.reason})") from None
     array = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+    if pa.types.is_nested(array.type):
+        raise InputError(f"the {name} column holds {_kind(array)}; labels are UTF-8 text or whole numbers")
+    _validate(array, name)
     if array.null_count:
         row = pc.index(pc.is_null(array), True).as_py()
         raise InputError(f"{where(row)}: no {name}; give the label of a node")
-    return array.cast(pa.large_string())
+    try:
+        return array.cast(pa.large_string())
+    except pa.ArrowException as error:
+        raise InputError(
+            f"the {name} column of {_kind(array)}: {first_line(error)}; labels are UTF-8 text"
+        ) from None
+
+
+def _validate(array: pa.ChunkedArray, name: str) -> None:
+    """Raise unless offsets, dictionary indices and UTF-8 are right; the column may be from anywhere."""
+    try:
+        array.validate(full=True)
+    except (pa.ArrowException, UnicodeError) as error:
+        raise InputError(
+            f"the {name} column of {_kind(array)} is damaged: {first_line(error)}; write it again"
+        ) from None
+
+
+def _kind(array: pa.ChunkedArray) -> str:
+    text = str(array.type)
+    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def _weights(weight: Iterable[Any], where: Where) -> Weights:
@@ -100,10 +124,13 @@ def _weights(weight: Iterable[Any], where: Where) -> Weights:
 
 def _numeric(weight: Iterable[Any]) -> NDArray[Any]:
     if isinstance(weight, (pa.Array, pa.ChunkedArray)):
+        array: Any = weight if isinstance(weight, pa.ChunkedArray) else pa.chunked_array([weight])
+        _validate(array, "weight")
+        kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise InputError(f"the weight column holds {_kind(array)}; weights are numbers above 0")
         # NumPy turns a missing value into NaN, which the caller refuses by row.
-        return np.asarray(
-            weight.to_numpy() if isinstance(weight, pa.ChunkedArray) else weight.to_numpy(False)
-        )
+        return np.asarray(array.cast(kind).to_numpy())
     return np.asarray(weight if hasattr(weight, "__array__") else list(weight))
 
 
@@ -113,6 +140,11 @@ def _grams(
     """Take distinct labels apart: the sorted vocabulary, and each label's gram as offsets and codes."""
     parts = pc.split_pattern(labels, SEPARATOR)
     offsets = np.asarray(parts.offsets, np.int64)
+    longest = int(np.argmax(np.diff(offsets))) if len(labels) else 0
+    if len(labels) and offsets[longest + 1] - offsets[longest] > MAX_ORDER:
+        row = int(np.argmax(codes == longest)) % rows
+        size = offsets[longest + 1] - offsets[longest]
+        raise InputError(f"{where(row)}: a label of {size:,} entities; there may be at most {MAX_ORDER:,}")
     names = parts.flatten().dictionary_encode()
     empty = pc.index(pc.equal(pc.binary_length(names.dictionary), 0), True).as_py()
     entity = names.indices.to_numpy(zero_copy_only=False)
@@ -120,7 +152,7 @@ def _grams(
         label = int(np.searchsorted(offsets, np.flatnonzero(entity == empty)[0], "right")) - 1
         row = int(np.argmax(codes == label)) % rows
         text = labels[label].as_py()
-        problem = f"the label {text!r} has an empty part" if text else "an empty id"
+        problem = f"the label {shown(text)} has an empty part" if text else "an empty id"
         raise InputError(f"{where(row)}: {problem}; every entity needs a name")
     order = pc.array_sort_indices(names.dictionary.cast(pa.large_binary())).to_numpy()
     rank = np.empty(len(order), np.int32)
@@ -149,14 +181,14 @@ def _canonical_nodes(
     lengths = np.diff(offsets)
     base = grams[offsets[:-1]] if len(lengths) else grams
     conditional = np.flatnonzero(lengths > 1)
-    longest = int(lengths.max(initial=1))
-    keys = [lengths[conditional], base[conditional]]
-    for depth in range(1, longest):
-        has = lengths[conditional] > depth
-        column = np.full(len(conditional), -1, np.int32)
-        column[has] = grams[offsets[conditional[has]] + depth]
-        keys.insert(0, column)
-    ordered = conditional[np.lexsort(keys)] if len(conditional) else conditional
+    # Labels of one length at a time: columns for all would take the longest label's length for each.
+    rank = np.zeros(len(lengths), np.int64)
+    for length in np.unique(lengths[conditional]).tolist():
+        these = np.flatnonzero(lengths == length)
+        columns = [grams[offsets[these] + depth] for depth in range(length - 1, 0, -1)]
+        rank[these[np.lexsort(columns)]] = np.arange(len(these))
+    keys = [rank[conditional], lengths[conditional], base[conditional]]
+    ordered = conditional[np.lexsort(keys)]
     node = base.astype(np.int32)
     node[ordered] = entities + np.arange(len(ordered), dtype=np.int32)
     sizes = lengths[ordered]

@@ -3,9 +3,10 @@
 In: a network whose arrays were just set, perhaps from a damaged file. Out: nothing, or an error that says
 which array is wrong. Compiled loops index by these arrays without looking, so nothing may get past here.
 
-Neighbouring values are compared, never subtracted: a difference of two int64 may wrap and look right. Weights
-lie between :data:`LEAST_WEIGHT` and :data:`MOST_WEIGHT` in all, so that no sum of them overflows int64 and
-the share that an edge has of any sum is a normal number in float32, in which models compute.
+Neighbouring values are compared, never subtracted: a difference of two int64 may wrap and look right. No
+weight is below :data:`LEAST_WEIGHT` and all together are at most :data:`MOST_WEIGHT`, so that no sum of them
+overflows int64, and the share that an edge has of any sum is a normal number in float32, in which models
+compute.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 LEAST_WEIGHT = 2.0**-62
-MOST_WEIGHT = 2**62
+MOST_WEIGHT = 9.2e18
 
 
 def check_arrays(network: HigherOrderNetwork) -> None:
@@ -116,9 +117,8 @@ def _check_weights(weights: NDArray[Any], edges: int) -> None:
         _refuse("weights", "every weight must be a finite number above 0")
     if least < LEAST_WEIGHT:
         _refuse("weights", f"a weight of {least:g}, below {LEAST_WEIGHT:.1e}; multiply all by a power of ten")
-    # Summed in float64: exact enough for a limit that is half of what int64 holds, and it cannot wrap.
-    total = np.inf if most > MOST_WEIGHT else weights.sum(dtype=np.float64)
-    if total > MOST_WEIGHT:
+    # Summed in float64, which cannot wrap; its rounding is far smaller than the way from the limit to 2**63.
+    if most > MOST_WEIGHT or weights.sum(dtype=np.float64) > MOST_WEIGHT:
         _refuse("weights", f"all weights add up to more than {MOST_WEIGHT:.1e}; divide all by a power of ten")
 
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError, check_integer, check_real
-from honlearn.hon.nodes import MAX_ORDER
+from honlearn.errors import InputError
 
 # D(g) is at most the bits of a count, 62; what is far beyond it was never computed from paths.
 _MOST_BITS = 1000.0
@@ -26,12 +25,6 @@ class GrowParameters:
     order: int
     tau: float | None
     min_support: int
-
-    def __post_init__(self) -> None:
-        check_integer("GrowParameters", "order", self.order, 1, MAX_ORDER)
-        if self.tau is not None:
-            check_real("GrowParameters", "tau", self.tau, 0)
-        check_integer("GrowParameters", "min_support", self.min_support, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +59,13 @@ class ContextStatistics:
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         if (self.frequency < 1).any():
-            raise InputError(f"statistics: a frequency of {self.frequency.min()}; every context was seen once")
+            raise InputError(
+                f"statistics: a frequency of {self.frequency.min()}; every context was seen once"
+            )
         if (np.abs(self.divergence) > _MOST_BITS).any():
-            raise InputError(f"statistics: a divergence of more than {_MOST_BITS:g} bits; no counts give that")
+            raise InputError(
+                f"statistics: a divergence of more than {_MOST_BITS:g} bits; no counts give that"
+            )
 
     def __len__(self) -> int:
         return len(self.frequency)

@@ -24,12 +24,14 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import FormatError, HonlearnError
+from honlearn.errors import FormatError, InputError, listed
 from honlearn.hon.formats.atomic import atomic_binary
 from honlearn.hon.invariants import check_names, check_nodes
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.hon.nodes import MAX_ORDER
 from honlearn.hon.statistics import ContextStatistics, GrowParameters
 from honlearn.paths.vocabulary import Vocabulary
+from honlearn.stored import Fields, parse_json, shown
 
 MAGIC = b"\x89HON\r\n\x1a\n"
 VERSION = 1
@@ -71,24 +73,27 @@ def read(path: Path) -> HigherOrderNetwork:
     """Return the network in the file; its names, nodes and edges are checked before anything uses them."""
     header, data = _open(path)
     arrays: dict[str, NDArray[Any]] = {}
-    for entry in header["arrays"]:
-        if entry["name"] in arrays:
-            _damaged(path, f"the array {entry['name']!r} is there twice")
-        arrays[entry["name"]] = _array(path, entry, data)
+    for entry in header.mappings("arrays"):
+        name = entry.text("name")
+        if name in arrays:
+            _damaged(path, f"the array {name!r} is there twice")
+        arrays[name] = _array(path, entry, data)
     missing = [name for name in _REQUIRED if name not in arrays]
     if missing:
         _damaged(path, f"the array {missing[0]!r} is not there")
+    grown = _parameters(header.mapping("parameters")) if header.has("parameters") else None
     try:
         check_names(arrays["names"], arrays["name_offsets"])
-        grown = header.get("parameters")
-        parameters = None if grown is None else GrowParameters(**grown)
-        known = {name: arrays[name] for name in _STATISTICS if name in arrays}
-        statistics = ContextStatistics(**known) if known else None
-        columns = {name: arrays[name] for name in (*_KINDS, "weights")}
-        vocabulary = Vocabulary(arrays["names"], arrays["name_offsets"])
-        network = HigherOrderNetwork(vocabulary, **columns, statistics=statistics, parameters=parameters)
+        network = HigherOrderNetwork(
+            Vocabulary(arrays["names"], arrays["name_offsets"]),
+            **{name: arrays[name] for name in (*_KINDS, "weights")},
+            statistics=_statistics(path, arrays),
+            parameters=grown,
+        )
         check_nodes(network)
-    except (HonlearnError, TypeError) as error:
+    except InputError as error:
+        if isinstance(error, FormatError):
+            raise
         _damaged(path, str(error))
     return network
 
@@ -104,7 +109,7 @@ def _arrays(network: HigherOrderNetwork) -> dict[str, NDArray[Any]]:
     return {name: np.ascontiguousarray(a, a.dtype.newbyteorder("<")) for name, a in arrays.items()}
 
 
-def _open(path: Path) -> tuple[dict[str, Any], NDArray[np.uint8]]:
+def _open(path: Path) -> tuple[Fields, NDArray[np.uint8]]:
     """Return the header and the data, as many bytes as the header says."""
     with open(path, "rb") as file:
         size = file.seek(0, 2)
@@ -127,48 +132,50 @@ def _open(path: Path) -> tuple[dict[str, Any], NDArray[np.uint8]]:
         raw = file.read(length)
         if len(raw) < length or zlib.crc32(raw) != checksum:
             _damaged(path, "its header was cut short" if len(raw) < length else "its header has changed")
-        header = _header(path, raw)
-        if size != start + header["size"]:
-            _damaged(path, f"{size:,} bytes, expected {start + header['size']:,}")
-        data = _aligned_bytes(header["size"])
+        header = Fields(parse_json(raw, f"{path}: its header"), f"{path}: its header")
+        wanted = header.integer("size", 0)
+        if size != start + wanted:
+            _damaged(path, f"{size:,} bytes, expected {start + wanted:,}")
+        data = _aligned_bytes(wanted)
         file.seek(start)
         # The file may have been cut short since its size was asked for.
-        if file.readinto(data.data) != len(data):
+        if file.readinto(data.data) != wanted:
             _damaged(path, "it was cut short while it was read")
         return header, data
 
 
-def _header(path: Path, raw: bytes) -> dict[str, Any]:
-    """Return the header if it has the shape that the rest relies on."""
-    try:
-        header = json.loads(raw)
-        whole = [header["size"], *(e[key] for e in header["arrays"] for key in ("length", "offset", "crc32"))]
-        good = all(type(value) is int and value >= 0 for value in whole)
-        good = good and all(
-            isinstance(e["name"], str) and isinstance(e["dtype"], str) for e in header["arrays"]
-        )
-    except (ValueError, KeyError, TypeError):
-        good = False
-    if not good:
-        _damaged(path, "its header is not valid")
-    assert isinstance(header, dict)
-    return header
-
-
-def _array(path: Path, entry: dict[str, Any], data: NDArray[np.uint8]) -> NDArray[Any]:
+def _array(path: Path, entry: Fields, data: NDArray[np.uint8]) -> NDArray[Any]:
     """Return the array that the entry describes, if it is one of the format and matches its checksum."""
-    name, first, length = entry["name"], entry["offset"], entry["length"]
-    if entry["dtype"] not in {**_REQUIRED, **_STATISTICS}.get(name, ()):
-        _damaged(path, f"the array {name[:40]!r} of {entry['dtype'][:40]!r} is not part of the format")
-    dtype = np.dtype(entry["dtype"])
-    if first % _ALIGN or first + length * dtype.itemsize > len(data):
+    name, kind = entry.text("name"), entry.text("dtype")
+    first, length = entry.integer("offset", 0), entry.integer("length", 0)
+    if kind not in {**_REQUIRED, **_STATISTICS}.get(name, ()):
+        _damaged(path, f"the array {shown(name)} of {shown(kind)} is not part of the format")
+    dtype = np.dtype(kind)
+    end = first + length * dtype.itemsize
+    if first % _ALIGN or end > len(data):
         _damaged(path, f"the array {name!r} lies outside the file")
-    raw = data[first : first + length * dtype.itemsize]
-    if zlib.crc32(raw.data) != entry["crc32"]:
+    if zlib.crc32(data[first:end].data) != entry.integer("crc32"):
         _damaged(path, f"the array {name!r} does not match its checksum")
-    if dtype.kind == "b" and raw.size and raw.max() > 1:
-        _damaged(path, f"the array {name!r} holds {raw.max()}, expected 0 or 1")
-    return raw.view(dtype)
+    return data[first:end].view(dtype)
+
+
+def _parameters(grown: Fields) -> GrowParameters:
+    grown.only("order", "tau", "min_support")
+    tau = grown.number("tau", 0) if grown.has("tau") else None
+    return GrowParameters(grown.integer("order", 1, MAX_ORDER), tau, grown.integer("min_support", 1))
+
+
+def _statistics(path: Path, arrays: dict[str, NDArray[Any]]) -> ContextStatistics | None:
+    """Return the statistics of the builder if they are there, all of them."""
+    known = {name: arrays[name] for name in _STATISTICS if name in arrays}
+    if not known:
+        return None
+    if len(known) < len(_STATISTICS):
+        _damaged(path, f"of the statistics, only {listed(known)} is there")
+    flags = known["by_extension"].view(np.uint8)
+    if flags.max(initial=0) > 1:
+        _damaged(path, f"the array 'by_extension' holds {flags.max()}, expected 0 or 1")
+    return ContextStatistics(**known)
 
 
 def _aligned_bytes(size: int) -> NDArray[np.uint8]:
