@@ -359,6 +359,29 @@ def test_columns_of_other_types_are_refused(tmp_path: Path, case: str) -> None:
         load_network(tmp_path / "net.parquet")
 
 
+def test_a_label_that_stands_there_often_is_held_once(tmp_path: Path) -> None:
+    """Some kilobytes of Parquet may be gigabytes of text."""
+    rows = 300_000
+    label = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["A" * 10_000]))
+    table = pa.table({"source": label, "target": label, "weight": np.ones(rows, np.int64)})
+    pq.write_table(table, tmp_path / "net.parquet")
+    assert (tmp_path / "net.parquet").stat().st_size < 100_000
+    before = pa.default_memory_pool().max_memory()
+    with pytest.raises(FormatError, match=r"row 2: the edge .* is there twice"):
+        load_network(tmp_path / "net.parquet")
+    assert pa.default_memory_pool().max_memory() - before < 2**28
+
+
+def test_labels_that_no_row_has_are_no_nodes() -> None:
+    values = pa.array(["X", "B", "A", "B", None])
+    source = pa.DictionaryArray.from_arrays(pa.array([2, 1], pa.int8()), values)
+    target = pa.DictionaryArray.from_arrays(pa.array([3, 2], pa.int8()), values)
+    assert from_edges(source, target, [1, 2]) == network({("A", "B"): 1, ("B", "A"): 2})
+    missing = pa.DictionaryArray.from_arrays(pa.array([2, 4], pa.int8()), values)
+    with pytest.raises(InputError, match="edge 1: no source"):
+        from_edges(missing, target)
+
+
 def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     names = ["source", "source", "target", "weight"]
     columns = [pa.array(["A"]), pa.array(["B"]), pa.array(["C"]), pa.array([1])]

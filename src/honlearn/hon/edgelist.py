@@ -40,22 +40,20 @@ def from_edges(
     """
     where = where or (lambda row: f"edge {row}")
     columns = [_labels(source, "source", where), _labels(target, "target", where)]
-    rows = len(columns[0])
-    if rows != len(columns[1]):
-        raise InputError(f"{rows:,} sources but {len(columns[1]):,} targets; give one of each an edge")
+    rows, other = (len(codes) for _, codes in columns)
+    if rows != other:
+        raise InputError(f"{rows:,} sources but {other:,} targets; give one of each an edge")
     values = np.ones(rows, np.int64) if weight is None else _weights(weight, where)
     if len(values) != rows:
         raise InputError(f"{rows:,} edges but {len(values):,} weights; give one weight an edge")
-    both = pa.chunked_array([*columns[0].chunks, *columns[1].chunks], pa.large_string()).combine_chunks()
-    encoded = both.dictionary_encode()
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
-    vocabulary, offsets, grams = _grams(encoded.dictionary, codes, rows, where)
+    labels, codes = _joined(*columns)
+    vocabulary, offsets, grams = _grams(labels, codes, rows, where)
     node, gram_offsets, flat = _canonical_nodes(offsets, grams, len(vocabulary))
     ends = node[codes]
     order = np.lexsort((ends[rows:], ends[:rows]))
     again = _repeated(ends[:rows], ends[rows:], order)
     if again is not None:
-        names = [encoded.dictionary[int(codes[i])].as_py() for i in (again, again + rows)]
+        names = [labels[int(codes[i])].as_py() for i in (again, again + rows)]
         edge = " → ".join(map(shown, names))
         raise InputError(f"{where(again)}: the edge {edge} is there twice; give each edge once")
     degree = np.bincount(ends[:rows], minlength=len(gram_offsets) - 1)
@@ -63,8 +61,12 @@ def from_edges(
     return HigherOrderNetwork(vocabulary, gram_offsets, flat, indptr, ends[rows:][order], values[order])
 
 
-def _labels(column: Iterable[Any], name: str, where: Where) -> pa.ChunkedArray:
-    """Return a column of labels as Arrow strings; a label of another type is taken by its text."""
+def _labels(column: Iterable[Any], name: str, where: Where) -> tuple[pa.Array, NDArray[Any]]:
+    """Return the labels of a column, as Arrow strings, and the number of each row's label among them.
+
+    A label of another type is taken by its text. Rows stay numbers from here on: a column in which one label
+    stands a million times holds it once.
+    """
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         array: Any = column
     elif hasattr(column, "__arrow_c_stream__"):
@@ -78,15 +80,42 @@ def _labels(column: Iterable[Any], name: str, where: Where) -> pa.ChunkedArray:
     if pa.types.is_nested(array.type):
         raise InputError(f"the {name} column holds {_kind(array)}; labels are UTF-8 text or whole numbers")
     _validate(array, name)
-    if array.null_count:
-        row = pc.index(pc.is_null(array), True).as_py()
-        raise InputError(f"{where(row)}: no {name}; give the label of a node")
     try:
-        return array.cast(pa.large_string())
+        array = _encoded(array)
+        if array.null_count:
+            row = pc.index(pc.is_null(array), True).as_py()
+            raise InputError(f"{where(row)}: no {name}; give the label of a node")
+        chunks = [chunk.indices.to_numpy(zero_copy_only=False) for chunk in array.chunks]
+        labels = array.chunk(0).dictionary if chunks else pa.array([], pa.large_string())
+        return labels.cast(pa.large_string()), np.concatenate([np.empty(0, np.int8), *chunks])
     except pa.ArrowException as error:
         raise InputError(
             f"the {name} column of {_kind(array)}: {first_line(error)}; labels are UTF-8 text"
         ) from None
+
+
+def _encoded(array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the column with one dictionary for all its chunks, in which no value is missing."""
+    if pa.types.is_dictionary(array.type):
+        array = array.unify_dictionaries()
+        if not array.num_chunks or not array.chunk(0).dictionary.null_count:
+            return array
+    return array.cast(pa.large_string()).dictionary_encode().unify_dictionaries()
+
+
+def _joined(
+    source: tuple[pa.Array, NDArray[Any]], target: tuple[pa.Array, NDArray[Any]]
+) -> tuple[pa.Array, NDArray[np.int32]]:
+    """Return the distinct labels that some row has, and the numbers of the sources, then of the targets."""
+    labels = pa.concat_arrays([source[0], target[0]]).dictionary_encode()
+    number = labels.indices.to_numpy(zero_copy_only=False)
+    split = len(source[0])
+    codes = np.concatenate([number[:split][source[1]], number[split:][target[1]]])
+    used = np.bincount(codes, minlength=len(labels.dictionary)) > 0
+    if used.all():
+        return labels.dictionary, codes
+    place = (np.cumsum(used) - 1).astype(np.int32)
+    return labels.dictionary.filter(pa.array(used)), place[codes]
 
 
 def _validate(array: pa.ChunkedArray, name: str) -> None:
@@ -100,7 +129,7 @@ def _validate(array: pa.ChunkedArray, name: str) -> None:
 
 
 def _kind(array: pa.ChunkedArray) -> str:
-    text = str(array.type)
+    text = str(array.type.value_type if pa.types.is_dictionary(array.type) else array.type)
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 

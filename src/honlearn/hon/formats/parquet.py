@@ -39,16 +39,19 @@ def read(path: Path) -> HigherOrderNetwork:
 def _table(path: Path) -> pa.Table:
     """Return the three columns, as they are in the file."""
     try:
+        schema = pq.read_schema(path)
+        there = schema.names
+        for name in COLUMNS:
+            if there.count(name) != 1:
+                problem = "no column" if name not in there else "more than one column"
+                raise FormatError(
+                    f"{path}: {problem} {name!r}; there are {listed(there)}{did_you_mean(name, there)}; "
+                    "an edge table has source, target and weight"
+                )
+        # Labels stay encoded as they are in the file, where a few bytes may be a million times one label.
+        plain = [name for name in COLUMNS[:2] if not pa.types.is_nested(schema.field(name).type)]
         # One file as it is: nothing is taken from the names of the folders that it lies in.
-        with pq.ParquetFile(path) as file:
-            there = file.schema_arrow.names
-            for name in COLUMNS:
-                if there.count(name) != 1:
-                    problem = "no column" if name not in there else "more than one column"
-                    raise FormatError(
-                        f"{path}: {problem} {name!r}; there are {listed(there)}"
-                        f"{did_you_mean(name, there)}; an edge table has source, target and weight"
-                    )
+        with pq.ParquetFile(path, read_dictionary=plain) as file:
             return file.read(columns=list(COLUMNS))
     except HonlearnError:
         raise
