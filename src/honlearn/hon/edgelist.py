@@ -97,10 +97,11 @@ def _labels(column: Iterable[Any], name: str, where: Where) -> tuple[pa.Array, N
 def _encoded(array: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the column with one dictionary for all its chunks, in which no value is missing."""
     if pa.types.is_dictionary(array.type):
-        array = array.unify_dictionaries()
+        array = array.unify_dictionaries() if array.num_chunks > 1 else array
         if not array.num_chunks or not array.chunk(0).dictionary.null_count:
             return array
-    return array.cast(pa.large_string()).dictionary_encode().unify_dictionaries()
+    # Arrow encodes all chunks with one dictionary.
+    return array.cast(pa.large_string()).dictionary_encode()
 
 
 def _joined(

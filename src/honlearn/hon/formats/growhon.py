@@ -109,8 +109,8 @@ def _explain(path: Path, delimiter: str, error: pa.ArrowException) -> NoReturn:
 
 
 def _weights(column: pa.ChunkedArray, path: Path) -> Any:
-    # Arrow takes 0x10 for 16, and so would a count that was meant as an id go unseen.
-    if not pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py():
+    # Arrow takes 0x10 for 16, and so would an id in the place of a weight go unseen.
+    if not any(pc.any(pc.match_substring(column, x)).as_py() for x in "xX"):
         for kind in (pa.int64(), pa.float64()):
             try:
                 return column.cast(kind)
