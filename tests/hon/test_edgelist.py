@@ -91,3 +91,12 @@ def test_whole_weights_are_exact_integers_and_others_stay_fractions() -> None:
 def test_bad_edges_are_refused(source: Any, target: Any, weight: Any, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         from_edges(source, target, weight)
+
+
+def test_columns_in_pieces_are_the_same() -> None:
+    source = pa.chunked_array([["A"], [], ["B", "C|A"], ["A"]], pa.string())
+    target = pa.chunked_array([["C|A", "A"], ["D"], ["D"]], pa.string())
+    whole = from_edges(["A", "B", "C|A", "A"], ["C|A", "A", "D", "D"], [1, 2, 3, 4])
+    assert from_edges(source, target, [1, 2, 3, 4]) == whole
+    pieces = pa.chunked_array([chunk.dictionary_encode() for chunk in source.chunks])
+    assert from_edges(pieces, target, pa.chunked_array([[1, 2], [3, 4]])) == whole

@@ -17,6 +17,7 @@ from task_cases import FAST, communities
 import honlearn as hl
 from honlearn import DGEClassifier
 from honlearn.errors import InputError, ParameterError, UnknownNodeError
+from honlearn.hon.edgelist import from_edges
 
 VARIANTS = [
     ("bag", False), ("bag", True), ("pool", False), ("pool", True), ("concat", False), ("concat", True),
@@ -318,3 +319,15 @@ def test_wrong_parameters_are_named_at_fit(given: dict[str, Any], message: str) 
 def test_something_else_than_a_network_is_named() -> None:
     with pytest.raises(ParameterError, match=r"'network' parameter .* must be a HigherOrderNetwork"):
         DGEClassifier([1, 2]).fit(["a"], ["b"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("weights", [(1, 2**55), (2.0**-62, 2.0**54)])
+def test_the_largest_and_smallest_weights_give_probabilities(weights: tuple[float, float]) -> None:
+    names = [f"n{i}" for i in range(30)]
+    ends = [(a, names[(i * 7 + step) % 30]) for i, a in enumerate(names) for step in range(1, 5)]
+    weight = [weights[i % 2] for i in range(len(ends))]
+    hon = from_edges([a for a, _ in ends], [b for _, b in ends], weight)
+    model = DGEClassifier(hon, n_learners=2, max_epochs=2, random_state=0).fit(
+        names, [i % 3 for i in range(30)]
+    )
+    assert np.allclose(model.predict_proba(names).sum(axis=1), 1)

@@ -21,6 +21,7 @@ from honlearn.hon.chain import ChainCounter
 from honlearn.hon.count import WindowCounter, capacity, merge
 from honlearn.hon.edges import build_network
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.hon.nodes import MAX_ORDER
 from honlearn.hon.prune import divergences, kept_contexts
 from honlearn.hon.statistics import GrowParameters
 from honlearn.hon.trie import Trie, trie_from_windows
@@ -31,8 +32,6 @@ from honlearn.paths.vocabulary import Vocabulary
 
 # How far back a network looks at most that is chosen for a task, unless somebody says.
 DEFAULT_MAX_ORDER = 3
-# No path data remembers as far as this; it only keeps a slip of the finger from filling the memory.
-MAX_ORDER = 1000
 
 
 class GramCounts:
