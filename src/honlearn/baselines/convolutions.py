@@ -1,6 +1,6 @@
 """Convolutions of PyTorch Geometric one after another: a part of HO-GNN and of DBGNN.
 
-H' = relu(Â H W) with Â = D^-1/2 (A + I) D^-1/2. In: the identity of each node's base. Out: [N, d] of all nodes.
+H' = relu(Â H W) with Â = D^-1/2 (A + I) D^-1/2. In: the identity of each node's base. Out: [N, d].
 The graph convolutional network itself is the learner :class:`honlearn.learners.GCN`.
 """
 

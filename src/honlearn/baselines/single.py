@@ -1,8 +1,8 @@
-"""Single models: one learner on the base nodes, which is what a graph neural network is without an ensemble.
+"""Single models: one learner on the base nodes, a graph neural network without an ensemble.
 
-In: a network and labelled nodes or pairs. Out: estimators that wrap a model of one learner whose roots are the
-entities' base nodes; no relative is ever drawn. Parameters are those of the learner (`learner`) and of its
-training (`training`), as for :class:`honlearn.DGEClassifier`. A learner that is listed in
+In: a network and labelled nodes or pairs. Out: estimators that wrap a model of one learner whose roots are
+the entities' base nodes; no relative is ever drawn. Parameters are those of the learner (`learner`) and of
+its training (`training`), as for :class:`honlearn.DGEClassifier`. A learner that is listed in
 :data:`honlearn.learners.KINDS` becomes a single model with the two lines of a class here.
 """
 

@@ -55,7 +55,7 @@ def attend(
     n_heads: int,
     sites: tuple[Dropout, Dropout],
 ) -> torch.Tensor:
-    """Return the attended rows [L, R, H · C]; `sites` drop entries of the neighbours, and of the row itself."""
+    """Return the attended rows [L, R, H · C]; `sites` drop neighbours, and the row itself."""
     if propagate.is_compiled(scores.own):
         return _Attend.apply(run, part, rows, n_heads, sites, *scores)  # type: ignore[no-any-return, no-untyped-call]
     return tensorops.attend(part, rows, scores, n_heads, sites, SLOPE)

@@ -138,7 +138,7 @@ def attend(
         if not scores.vector.shape[1]:
             return F.leaky_relu(source + target + extra, slope)
         bent = F.leaky_relu(source + target, slope) * of_learner(scores.vector, learner)
-        return by_head(bent).sum(2) + extra
+        return torch.add(by_head(bent).sum(2), extra)
 
     def scale(place: NDArray[np.int64], learner: NDArray[np.int64], site: Dropout) -> torch.Tensor:
         kept = _is_kept(place, learner, site.rate, site.keys)
@@ -159,4 +159,4 @@ def attend(
     gathered = by_head(_gathered(scores.x, entries.column, entries.learner))
     out = own[..., None] * by_head(scores.own.flatten(0, 1))
     summed: torch.Tensor = out.index_add(0, into, near[..., None] * gathered)
-    return summed.flatten(1).view(learners, count, size)
+    return summed.view(learners, count, size)

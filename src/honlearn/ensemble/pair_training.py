@@ -1,4 +1,4 @@
-"""Training on pairs: the loop of :mod:`honlearn.ensemble.training`, with pairs drawn and hidden batch by batch.
+"""Training on pairs: the loop of :mod:`honlearn.ensemble.training`, with pairs drawn and hidden by batch.
 
 In: linked and unlinked pairs, and how to hide some of them. Out: as for nodes. A pair that is tested has no
 edge in the network, so one that is trained on should not have its own either: every batch passes messages in

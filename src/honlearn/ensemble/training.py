@@ -125,7 +125,7 @@ class Trainer(TrainingLoop):
         return (entropy.view_as(weights) * weights).sum(1) / weights.sum(1).clamp_min(1e-12)
 
     def held_probability(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return after `fit` what each group held back, [G, h], and the probability of the true class there."""
+        """Return after `fit` what each group held back [G, h], and the true class's probability there."""
         positions, probabilities = [], []
         for stage, state in enumerate(self.finished):
             # Parameters may have shrunk with the groups that left; running statistics belong to a state, too.

@@ -1,8 +1,8 @@
 """Graph neural networks that an ensemble is made of: small objects that hold parameters.
 
 ``DGEClassifier(network, learner=GAT(heads=4))`` trains an ensemble of them, ``learner="gat"`` one with its
-defaults, and ``learner=[SAGE(), GCN()]`` a mixed one. :class:`TorchLearner` takes any module of PyTorch. A new
-kind is one file and one line here.
+defaults, and ``learner=[SAGE(), GCN()]`` a mixed one. :class:`TorchLearner` takes any module of PyTorch. A
+new kind is one file and one line here.
 """
 
 from honlearn.learners.base import Learner

@@ -99,8 +99,8 @@ class GCNII(Learner):
         self._check_direction()
         if len(set(self.layer_widths)) > 1:
             raise ParameterError(
-                f"The 'widths' parameter of {self.name} must have the same number for every layer, since each "
-                f"adds to the first. Got {self.widths!r} instead."
+                f"The 'widths' parameter of {self.name} must have the same number for every layer, since "
+                f"each adds to the first. Got {self.widths!r} instead."
             )
         check_real(self.name, "alpha", self.alpha, 0, 1)
         check_real(self.name, "theta", self.theta, 0, 100)

@@ -23,7 +23,7 @@ Weight = torch.Tensor | InputWeight
 
 
 class LayerShape(NamedTuple):
-    """Where a layer stands: number, input width (None: look-ups), output width, last or not, dropout, input."""
+    """Where a layer stands: number, width in (None: look-ups) and out, last or not, dropout, inputs."""
 
     number: int
     width_in: int | None

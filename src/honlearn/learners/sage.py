@@ -3,8 +3,8 @@
     h' = [W_s h ‖ W_i AGG over in-neighbours h ‖ W_o AGG over out-neighbours h] + b,
 
 with relu and dropout between layers, and h scaled to length 1 after the last. AGG is the mean weighted by
-edge weight ** `edge_power`, or max-pooling, max over neighbours of relu(W_p h + b_p). The paper's base learner.
-PyTorch Geometric's ``SAGEConv`` knows neither weights nor direction.
+edge weight ** `edge_power`, or max-pooling, max over neighbours of relu(W_p h + b_p). The paper's base
+learner. PyTorch Geometric's ``SAGEConv`` knows neither weights nor direction.
 """
 
 from __future__ import annotations

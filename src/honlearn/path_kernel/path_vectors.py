@@ -1,8 +1,8 @@
 """Which vectors of paths suit a task: reach, smoothing and length, for learners and for the kernel.
 
 In: a network and labelled entities. Out: vectors [V, d] (:func:`honlearn.hon.embedding.path_embedding`). They
-are compared by the loss of a kernel regression on examples left out (:mod:`honlearn.path_kernel.ridge`), which
-has a closed form, so that the choice takes seconds.
+are compared by the loss of a kernel regression on examples left out (:mod:`honlearn.path_kernel.ridge`),
+which has a closed form, so that the choice takes seconds.
 """
 
 from __future__ import annotations

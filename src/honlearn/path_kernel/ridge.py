@@ -1,8 +1,8 @@
 """Kernel ridge regression of the classes on path vectors.
 
 In: vectors of entities (:mod:`honlearn.path_kernel.path_vectors`) and labelled ones. Out: class probabilities
-of every entity [V, C], those of a labelled one from all the others. Entities are alike as far as their vectors
-x are,
+of every entity [V, C], those of a labelled one from all the others. Entities are alike as far as their
+vectors x are,
 
     k(i, j) = exp(−γ |x_i − x_j|² / d).
 
@@ -165,8 +165,8 @@ def best_share(
 ) -> float:
     """Return the share of the kernel in the prediction beside learners: 0 to 0.5 in steps of 0.05.
 
-    Learners held back the examples at `held` [G, h] and gave the true class `probability` [G, h]. An example is
-    held back by a few of them, but all G will answer: the loss of a mean of k learners is taken to fall as
+    Learners held back the examples at `held` [G, h] and gave the true class `probability` [G, h]. An example
+    is held back by a few of them, but all G will answer: the loss of a mean of k learners is taken to fall as
     1 / k, at the rate at which it falls from one learner to the few. Where nothing was held back, nothing can
     be compared: then it is a quarter.
 

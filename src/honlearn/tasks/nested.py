@@ -1,7 +1,7 @@
 """Parameters that are objects with parameters of their own: how they are set, found and flattened.
 
-In: an estimator's class. Out: nested keywords for Python (``learner=GAT(heads=4)``, ``learner__heads=4``), and
-flat ones for the command line and the records of runs (``heads=4``). Each flat name has one home: a
+In: an estimator's class. Out: nested keywords for Python (``learner=GAT(heads=4)``, ``learner__heads=4``),
+and flat ones for the command line and the records of runs (``heads=4``). Each flat name has one home: a
 parameter of the estimator itself, of its learner, or of one of its parameter objects.
 """
 
@@ -60,8 +60,8 @@ class Nested:
             return kind()
         if not isinstance(value, kind):
             raise ParameterError(
-                f"The {name!r} parameter of {type(self).__name__} must be None or honlearn.{kind.__name__}(...). "
-                f"Got {value!r} instead."
+                f"The {name!r} parameter of {type(self).__name__} must be None or "
+                f"honlearn.{kind.__name__}(...). Got {value!r} instead."
             )
         return value
 
@@ -86,8 +86,8 @@ def as_learners(owner: str, value: Any, usual: str = "sage") -> list[Learner]:
             one = KINDS[one]()
         if not isinstance(one, Learner):
             raise ParameterError(
-                f"The 'learner' parameter of {owner} must be one of {listed(map(repr, KINDS), 20)}, an object of "
-                f"honlearn.learners, or a list of these. Got {one!r} instead; wrap a torch.nn.Module as "
+                f"The 'learner' parameter of {owner} must be one of {listed(map(repr, KINDS), 20)}, an "
+                f"object of honlearn.learners, or a list of these. Got {one!r} instead; wrap a torch.nn.Module as "
                 "TorchLearner(make)."
             )
         out.append(one)
@@ -173,7 +173,7 @@ def homes(owner: type, name: str) -> list[type]:
     return [kind for _, kind in _groups(owner) if field_name(kind, name) in _fields(kind)]
 
 
-# Other words for parameters of learners, on the command line: those of version 0.1, and of the baselines then.
+# Other words for parameters of learners on the command line, from version 0.1.
 ALIASES: Mapping[str, type] = {
     "n_layers": int,
     "width": int,
@@ -192,7 +192,7 @@ def translated(owner: type, flat: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not issubclass(owner, Nested):
         return dict(flat)
-    own = {name for name in flat_keywords(owner)}
+    own = set(flat_keywords(owner))
     out: dict[str, Any] = {}
     sizes: dict[str, int] = {}
     for key, value in flat.items():

@@ -1,4 +1,4 @@
-"""From an estimator's parameters and arguments to what the models take, each checked with a message of its own.
+"""From an estimator's parameters and arguments to what the models take, each checked.
 
 In: parameters, names of nodes and labels, and the name of the estimator that messages use. Out: an
 architecture, learners, codes, weights and features. Nothing is checked before `fit`, as scikit-learn's
@@ -59,8 +59,8 @@ def architecture(
     if len(kinds) > 1:
         if shared and estimator.variant not in ("pool", "concat", "attn"):
             raise ParameterError(
-                f"{owner}: variant={estimator.variant!r} with shared weights trains one model, so it takes one "
-                "kind of learner; name one, or use variant='bag' with shared=False"
+                f"{owner}: variant={estimator.variant!r} with shared weights trains one model, so it takes "
+                "one kind of learner; name one, or use variant='bag' with shared=False"
             )
         if len({kind.width for kind in kinds}) > 1:
             widths = listed(f"{kind.name} {kind.width}" for kind in kinds)
@@ -94,8 +94,8 @@ def learners(owner: str, value: Any, usual: str, task: str, has_features: bool) 
             )
         if kind.mask_self and task == "links":
             raise ParameterError(
-                f"The 'mask_self' parameter of {kind.name} is for nodes: the ends of a link are known by their "
-                "identities. Leave it out."
+                f"The 'mask_self' parameter of {kind.name} is for nodes: the ends of a link are known by "
+                "their identities. Leave it out."
             )
     return kinds
 

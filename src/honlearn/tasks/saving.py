@@ -125,13 +125,14 @@ def give_make(folder: str | os.PathLike[str], given: dict[str, Any], make: Any) 
             continue
         if make is None:
             raise InputError(
-                f"{folder}: its learner is a module of the user's own, and a model holds weights, never code; "
-                "pass the function that makes it: load_model(folder, make=...)"
+                f"{folder}: its learner is a module of the user's own, and a model holds weights, never "
+                "code; pass the function that makes it: load_model(folder, make=...)"
             )
         learner.make = make
 
 
 def feature_tensors(values: Any, network: HigherOrderNetwork) -> dict[str, torch.Tensor]:
+    """Return a user's features as tensors to save, empty where there are none."""
     if values is None:
         return {}
     if hasattr(values, "tocsr"):
@@ -145,6 +146,7 @@ def feature_tensors(values: Any, network: HigherOrderNetwork) -> dict[str, torch
 
 
 def features_of(tensors: dict[str, torch.Tensor]) -> Any:
+    """Return the features that were saved among these tensors, None where there are none."""
     parts = {
         name.removeprefix(_FEATURES): t.numpy() for name, t in tensors.items() if name.startswith(_FEATURES)
     }

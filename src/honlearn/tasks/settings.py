@@ -1,8 +1,8 @@
 """Parameter objects of the estimators: how to train, which network to grow, the path kernel, pairs.
 
 In: keywords. Out: objects that print, clone and nest as scikit-learn's parameters do:
-``DGEClassifier(network, training=Training(max_epochs=50))``, ``set_params(training__max_epochs=50)``, and on the
-command line ``--set max_epochs=50``. Nothing is checked before `fit`. None is what suits the task and the
+``DGEClassifier(network, training=Training(max_epochs=50))``, ``set_params(training__max_epochs=50)``, and on
+the command line ``--set max_epochs=50``. Nothing is checked before `fit`. None is what suits the task and the
 learner.
 """
 
