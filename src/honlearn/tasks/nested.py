@@ -87,8 +87,8 @@ def as_learners(owner: str, value: Any, usual: str = "sage") -> list[Learner]:
         if not isinstance(one, Learner):
             raise ParameterError(
                 f"The 'learner' parameter of {owner} must be one of {listed(map(repr, KINDS), 20)}, an "
-                f"object of honlearn.learners, or a list of these. Got {one!r} instead; wrap a torch.nn.Module as "
-                "TorchLearner(make)."
+                f"object of honlearn.learners, or a list of these. Got {one!r} instead; wrap a "
+                "torch.nn.Module as TorchLearner(make)."
             )
         out.append(one)
     return out
