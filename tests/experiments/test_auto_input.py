@@ -10,16 +10,17 @@ import pytest
 
 import honlearn as hl
 from honlearn.errors import InputError, ParameterError
-from honlearn.experiments.conclusions import name_of, sentences
 from honlearn.experiments.evaluate import Contender, NodeData, evaluate, plan
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.links import LinkData, LinkProtocol
 from honlearn.experiments.measure import Bench, Plan, Row
 from honlearn.experiments.paper_tables import make_table, rows_of
 from honlearn.experiments.registry import find_model, model_names
-from honlearn.experiments.run_folders import gather, read_runs
 from honlearn.experiments.sources import Source
 from honlearn.hon.build import GramCounts
+from honlearn.pages.conclusions import name_of
+from honlearn.pages.results_page import make_page
+from honlearn.pages.run_folders import gather, read_runs
 from honlearn.report.build import write_report
 from honlearn.results.artefacts import FOLDER, read_answers
 from honlearn.results.records import network_digest
@@ -151,14 +152,11 @@ def test_networks_that_were_chosen_are_not_kept(run: Path, tmp_path: Path) -> No
     assert "auto (chosen from the paths in each fit)" in page
 
 
-def test_pages_of_results_speak_of_it(run: Path, tmp_path: Path) -> None:
-    from honlearn.experiments.results_page import make_page
-
+def test_pages_of_results_have_it(run: Path, tmp_path: Path) -> None:
     [results] = gather(read_runs([f"walks={run}"]))
     row = results.find("dge-bag", "auto")
     assert row is not None
     assert name_of(row) == "DGE-bag on chosen"
-    assert sentences(results)
     make_page([f"walks={run}"], tmp_path / "results.md")
     assert "| DGE-bag " in (text := (tmp_path / "results.md").read_text("utf-8"))
     assert "| chosen " in text

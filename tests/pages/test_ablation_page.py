@@ -8,11 +8,11 @@ import pytest
 
 from honlearn.datasets import synthetic
 from honlearn.errors import MissingFileError
-from honlearn.experiments.ablation_page import make_page
 from honlearn.experiments.evaluate import Contender, NodeData, evaluate, plan
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.registry import find_model
 from honlearn.hon.build import count_grams
+from honlearn.pages.ablation_page import make_page
 
 TINY = {"n_learners": 2, "widths": (6, 6), "max_epochs": 3, "n_threads": 1}
 

@@ -1,4 +1,4 @@
-"""Run folders, read for a page of results: whose records these are, and how they were made.
+"""Run folders, read for a page: whose records these are, and how they were made.
 
 In: folders that ``evaluate`` or ``reproduce`` have filled, at any depth. Out: for each data set and task its
 rows, and the facts of the runs: commands, machine, seeds, CPU hours, versions.
@@ -39,6 +39,11 @@ class RunFolder:
         """Hours of processor time of all fits, predictions and searches."""
         clocks = ("fit_cpu_seconds", "predict_cpu_seconds", "search_cpu_seconds")
         return float(sum(r["times"].get(clock, 0.0) for r in self.records for clock in clocks)) / 3600
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds of the records, in order."""
+        return sorted({int(record["configuration"]["seed"]) for record in self.records})
 
     @property
     def commands(self) -> list[str]:
@@ -168,12 +173,13 @@ def _is_usual(record: Record) -> bool:
     asked = record["configuration"]
     if "search" in asked:
         return True
-    defaults = _defaults(asked["model"], asked["task"])
+    defaults = default_parameters(asked["model"], asked["task"])
     return all(asked["parameters"].get(key) == value for key, value in defaults.items() if key != "directed")
 
 
 @cache
-def _defaults(model: str, task: str) -> dict[str, Any]:
+def default_parameters(model: str, task: str) -> dict[str, Any]:
+    """Return the parameters of a model that nothing was set of; none for a model that is unknown today."""
     try:
         return Contender(find_model(model, task)).configuration()
     except ParameterError:  # a model of before, or of somebody else
@@ -204,11 +210,10 @@ def _guessed(run: RunFolder) -> list[str]:
     asked = [record["configuration"] for record in run.records]
     inputs = {configuration["input"] for configuration in asked}
     models = [f"--model {shlex.quote(name)}" for name in dict.fromkeys(c["model"] for c in asked)]
-    seeds = sorted({configuration["seed"] for configuration in asked})
     task = "" if asked[0]["task"] == "nodes" else " --task links"
     which = "auto" if inputs == {"auto"} else "all" if "auto" in inputs else "both"
     which = f"{which} --paths PATHS" if "auto" in inputs else which if len(inputs) > 1 else min(inputs)
     return [
         f"honlearn evaluate NET LABELS -o {run.path.name}{task} {' '.join(models)} --input {which} "
-        f"--seed {seeds[0]} --seeds {len(seeds)}"
+        f"--seed {run.seeds[0]} --seeds {len(run.seeds)}"
     ]
