@@ -11,7 +11,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,6 @@ class Results:
     data: str
     task: str
     rows: Sequence[ResultRow]
-    folders: Sequence[RunFolder] = field(default_factory=list)
 
     def find(self, model: str, input: str) -> ResultRow | None:
         """Return the row of a model on an input, or None."""
@@ -115,14 +114,11 @@ def _data_name(folder: Path, about: Mapping[str, Any]) -> str:
 
 def gather(runs: Sequence[RunFolder]) -> list[Results]:
     """Return the results by data set and task, data sets in the order of the folders."""
-    groups: dict[tuple[str, str], list[tuple[RunFolder, Record]]] = {}
+    groups: dict[tuple[str, str], list[Record]] = {}
     for run in runs:
         for record in run.records:
-            groups.setdefault((run.data, record["configuration"]["task"]), []).append((run, record))
-    made = []
-    for (data, task), members in groups.items():
-        folders = list({id(run): run for run, _ in members}.values())
-        made.append(Results(data, task, _rows([record for _, record in members]), folders))
+            groups.setdefault((run.data, record["configuration"]["task"]), []).append(record)
+    made = [Results(data, task, _rows(records)) for (data, task), records in groups.items()]
     return sorted(made, key=lambda results: (_first(runs, results.data), results.task == "links"))
 
 
