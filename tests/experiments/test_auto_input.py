@@ -10,7 +10,7 @@ import pytest
 
 import honlearn as hl
 from honlearn.errors import InputError, ParameterError
-from honlearn.experiments.evaluate import Contender, NodeData, evaluate, plan
+from honlearn.experiments.evaluate import ModelSpec, NodeData, evaluate, plan
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.links import LinkData, LinkProtocol
 from honlearn.experiments.measure import Bench, Plan, Row
@@ -45,15 +45,15 @@ def data(counts: GramCounts) -> NodeData:
 def run(data: NodeData, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of one ensemble on all three inputs, and of one that cannot choose."""
     folder = tmp_path_factory.mktemp("run")
-    who = [contender("dge-bag"), Contender(find_model("majority"))]
+    who = [spec("dge-bag"), ModelSpec(find_model("majority"))]
     jobs = plan(data, who, Folds("stratified", 2), [0])
     done = list(evaluate(data, jobs, folder, keep_artefacts=True, keep_predictions=True))
     assert len(done) == (3 + 2) * 2
     return folder
 
 
-def contender(name: str = "dge-bag", **settings: Any) -> Contender:
-    return Contender(find_model(name), {**QUICK, **settings})
+def spec(name: str = "dge-bag", **settings: Any) -> ModelSpec:
+    return ModelSpec(find_model(name), {**QUICK, **settings})
 
 
 def test_who_chooses() -> None:
@@ -78,7 +78,7 @@ def test_the_nodes_are_the_same_whatever_the_input(counts: GramCounts) -> None:
 
 
 def test_the_plan(data: NodeData) -> None:
-    who = [contender("dge-bag", tau=3.0), Contender(find_model("gcn"), {"width": 6})]
+    who = [spec("dge-bag", tau=3.0), ModelSpec(find_model("gcn"), {"width": 6})]
     jobs = plan(data, who, Folds("stratified", 2), [0])
     rows = [(job.configuration["model"], job.configuration["input"]) for job in jobs[::2]]
     assert rows == [
@@ -134,7 +134,7 @@ def test_records_say_what_was_chosen(run: Path, counts: GramCounts) -> None:
 
 
 def test_a_run_goes_on_where_it_stopped(run: Path, data: NodeData) -> None:
-    jobs = plan(data, [contender("dge-bag"), Contender(find_model("majority"))], Folds("stratified", 2), [0])
+    jobs = plan(data, [spec("dge-bag"), ModelSpec(find_model("majority"))], Folds("stratified", 2), [0])
     assert not any(ran for _, _, ran in evaluate(data, jobs, run, keep_predictions=True))
 
 
@@ -164,7 +164,7 @@ def test_pages_of_results_have_it(run: Path, tmp_path: Path) -> None:
 
 def test_a_run_of_auto_alone_has_a_page(counts: GramCounts, tmp_path: Path) -> None:
     alone = NodeData.of(hl.grow(MADE.paths), NODES, LABELS, "auto", counts)
-    jobs = plan(alone, [contender("dge-pool")], Folds("stratified", 2), [0])
+    jobs = plan(alone, [spec("dge-pool")], Folds("stratified", 2), [0])
     list(evaluate(alone, jobs, tmp_path / "run", keep_artefacts=True))
     assert not list((tmp_path / "run" / FOLDER).glob("network-*.hon"))
     page = write_report(tmp_path / "run", tmp_path / "report.html")

@@ -15,7 +15,7 @@ import typer
 from honlearn.cli import settings as words
 
 if TYPE_CHECKING:
-    from honlearn.experiments.evaluate import Contender, NodeData
+    from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.experiments.folds import Folds
     from honlearn.hon.build import GramCounts
 
@@ -123,13 +123,13 @@ def evaluate(
 
     entries = list({entry.name: entry for entry in (find_model(name, task) for name in model)}.values())
     words.check_owners(set_, entries)
-    contenders = [engine.Contender(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
+    specs = [engine.ModelSpec(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
     split = chosen_folds(folds, folds_file)
     nodes, classes = read_labels(words.needed_labels(labels), label_column)
     counts = chosen_from(paths, input)
     data = engine.NodeData.of(load_network(network), nodes, classes, input, counts)
-    grid = engine.plan(data, contenders, split, range(seed, seed + seeds))
-    notes = _notes(data, split, input) + _left_out(data, contenders)
+    grid = engine.plan(data, specs, split, range(seed, seed + seeds))
+    notes = _notes(data, split, input) + _left_out(data, specs)
     for note in notes:
         typer.echo(note, err=True)
     if dry_run:
@@ -220,11 +220,11 @@ def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:
     return notes
 
 
-def _left_out(data: NodeData, contenders: Sequence[Contender]) -> list[str]:
+def _left_out(data: NodeData, specs: Sequence[ModelSpec]) -> list[str]:
     """Return a note on models that have no row on the input auto."""
     from honlearn.errors import listed
 
-    left = [one.entry.name for one in contenders if not one.entry.chooses_network]
+    left = [one.entry.name for one in specs if not one.entry.chooses_network]
     if "auto" not in data.inputs or not left:
         return []
     return [

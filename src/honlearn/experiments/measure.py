@@ -18,7 +18,7 @@ from typing import Any
 from honlearn.errors import HonlearnError, ParameterError, check_choice
 from honlearn.experiments.artefacts import keep_data, keep_inputs
 from honlearn.experiments.estimate import Planned, planned
-from honlearn.experiments.evaluate import AUTO, Contender, Job, NodeData, NodeWork, plan
+from honlearn.experiments.evaluate import AUTO, Job, ModelSpec, NodeData, NodeWork, plan
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.links import LinkData, LinkJob, LinkProtocol, LinkWork, plan_links
 from honlearn.experiments.nested import NestedWork, SearchedJob
@@ -127,24 +127,24 @@ class Bench:
             return "there are no paths to choose a network from"
         return ""
 
-    def contender(self, row: Row) -> Contender:
+    def spec(self, row: Row) -> ModelSpec:
         """Return the model of a row with what the row and the user set; the row wins.
 
         A model that learns from the paths themselves gets those of the data set, where they are known.
         """
         entry = find_model(row.model, self.task)
         paths = {"paths": self.source.paths} if "paths" in entry.keywords() and self.source.paths else {}
-        contender = Contender(entry, {**paths, **self.how.given(entry), **row.settings})
-        return contender.on(row.input) if self.how.auto else contender
+        spec = ModelSpec(entry, {**paths, **self.how.given(entry), **row.settings})
+        return spec.on(row.input) if self.how.auto else spec
 
-    def jobs(self, row: Row, contender: Contender) -> list[Job] | list[LinkJob]:
+    def jobs(self, row: Row, spec: ModelSpec) -> list[Job] | list[LinkJob]:
         """Return the plain jobs of a row: every seed and fold (or the first folds), or repetition."""
         if self.task == "nodes":
-            jobs = plan(self._node_data(row.input), [contender], self.how.folds, self.how.seeds)
+            jobs = plan(self._node_data(row.input), [spec], self.how.folds, self.how.seeds)
             most = self.how.first_folds
             return [job for job in jobs if most is None or job.configuration["fold"] < most]
         data = self._link_data()
-        made = [job for seed in self.how.seeds for job in plan_links(data, [contender], seed)]
+        made = [job for seed in self.how.seeds for job in plan_links(data, [spec], seed)]
         return [job for job in made if job.input == row.input]
 
     def _node_data(self, name: str) -> NodeData:
@@ -176,11 +176,11 @@ class Bench:
         return {row: found[row] if row in found else Measured(reason=reasons[row]) for row in wanted}
 
     def _searched(self, row: Row) -> list[Any]:
-        contender = self.contender(row)
-        jobs = self.jobs(row, contender)
+        spec = self.spec(row)
+        jobs = self.jobs(row, spec)
         if self.how.protocol == "fixed":
             return list(jobs)
-        space = self.how.space(contender.entry, contender.settings)
+        space = self.how.space(spec.entry, spec.settings)
         return [SearchedJob.of(job, space, self.how.budget) if space.size else job for job in jobs]
 
     def _best_on_test(self, rows: Sequence[Row], need_answers: bool) -> dict[Row, Measured]:
@@ -192,7 +192,7 @@ class Bench:
         seconds, failed = dict.fromkeys(rows, 0.0), dict.fromkeys(rows, 0)
         grids = {}
         for row in rows:
-            given = self.contender(row)
+            given = self.spec(row)
             space = self.how.space(given.entry, given.settings)
             grids[row] = (given, space, points(space, self.how.seeds[0]))
         while grids:
@@ -203,7 +203,7 @@ class Bench:
                     del grids[row]
                     continue
                 more = {} if point is None else space.settings(given.entry, point)
-                jobs[row] = self.jobs(row, Contender(given.entry, {**more, **given.settings}))
+                jobs[row] = self.jobs(row, ModelSpec(given.entry, {**more, **given.settings}))
             is_default = not any(tried.values())
             records = self._run([job for group in jobs.values() for job in group], need_answers, is_default)
             for row, group in jobs.items():
@@ -264,7 +264,7 @@ class Bench:
         for row in rows:
             if self.reason(row):
                 continue
-            given = self.contender(row)
+            given = self.spec(row)
             space = self.how.space(given.entry, given.settings)
             choices = space.size if self.how.protocol != "fixed" else 0
             jobs = self._searched(row) if self.how.protocol == "nested" else self.jobs(row, given)

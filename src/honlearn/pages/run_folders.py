@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from honlearn.errors import MissingFileError, ParameterError
-from honlearn.experiments.evaluate import Contender
+from honlearn.experiments.evaluate import ModelSpec
 from honlearn.experiments.nested import SEARCHES
 from honlearn.experiments.registry import find_model
 from honlearn.results.records import FILE, Records, digest_of
@@ -177,7 +177,7 @@ def _is_usual(record: Record) -> bool:
 def default_parameters(model: str, task: str) -> dict[str, Any]:
     """Return the parameters of a model that nothing was set of; none for a model that is unknown today."""
     try:
-        return Contender(find_model(model, task)).configuration()
+        return ModelSpec(find_model(model, task)).configuration()
     except ParameterError:  # a model of before, or of somebody else
         return {}
 
