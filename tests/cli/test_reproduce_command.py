@@ -240,13 +240,13 @@ def test_the_page_of_results(runs: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert f"honlearn reproduce table-6 -o {runs.name}" in text
     assert str(runs.parent) not in text
     assert "CPU hours in all." in text
-    assert "DGE-bag on G2 against the same on G1: a tie on net" in text
+    assert "DGE-bag on the higher-order against the first-order network: a tie on net" in text
     assert "![ensemble-size](results/ensemble-size.svg)" in text
     assert (tmp_path / "docs" / "results" / "ensemble-size.csv").exists()
     assert "## Not measured" in text
     results = gather(read_runs([str(runs)]))
-    assert [(r.data, r.task, len(r.rows)) for r in results] == [("net", "nodes", 4), ("other", "nodes", 1)]
-    assert {len(row.records) for row in results[1].rows} == {4}
+    assert [(r.data, r.task, len(r.models)) for r in results] == [("net", "nodes", 4), ("other", "nodes", 1)]
+    assert {len(model.records) for model in results[1].models} == {4}
     named = make_page([f"wiki={runs}/other"], tmp_path / "wiki.md")
     assert "### Wiki: node classification" in named[0].read_text("utf-8")
     assert "0.671 ± 0.01" in named[0].read_text("utf-8")

@@ -13,7 +13,7 @@ from honlearn.errors import InputError, ParameterError
 from honlearn.experiments.evaluate import ModelSpec, NodeData, evaluate, plan
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.links import LinkData, LinkProtocol
-from honlearn.experiments.measure import Bench, Plan, Row
+from honlearn.experiments.measure import Bench, Plan, TableRow
 from honlearn.experiments.paper_tables import make_table, rows_of
 from honlearn.experiments.registry import find_model, model_names
 from honlearn.experiments.sources import Source
@@ -141,12 +141,12 @@ def test_a_run_goes_on_where_it_stopped(run: Path, data: NodeData) -> None:
 def test_networks_that_were_chosen_are_not_kept(run: Path, tmp_path: Path) -> None:
     assert len(list((run / FOLDER).glob("network-*.hon"))) == 2
     study = read_run(run).studies[0]
-    assert {row.input for row in study.rows} == {"gk", "g1", "auto"}
-    for row in study.rows:
-        answers = read_answers(run, row.records[0]["digest"])
+    assert {model.input for model in study.models} == {"gk", "g1", "auto"}
+    for model in study.models:
+        answers = read_answers(run, model.records[0]["digest"])
         assert answers is not None
-        if row.model == "dge-bag":
-            assert ("relatives" in answers.arrays) is (row.input != "auto")
+        if model.model == "dge-bag":
+            assert ("relatives" in answers.arrays) is (model.input != "auto")
             assert "members" in answers.arrays
     page = write_report(run, tmp_path / "report.html").read_text("utf-8")
     assert "auto (chosen from the paths in each fit)" in page
@@ -193,10 +193,10 @@ def test_rows_of_tables() -> None:
 def test_why_a_row_cannot_be_chosen(tmp_path: Path) -> None:
     source = Source("walks", hl.grow(MADE.paths), tuple(NODES), tuple(LABELS), None, MADE.paths)
     bench = Bench(source, tmp_path, Plan(auto=True))
-    assert bench.reason(Row("dge-bag", "auto")) == ""
-    assert bench.reason(Row("gcn", "auto")) == "gcn cannot choose its network"
+    assert bench.reason(TableRow("dge-bag", "auto")) == ""
+    assert bench.reason(TableRow("gcn", "auto")) == "gcn cannot choose its network"
     blind = Bench(Source("walks", source.network, source.nodes, source.labels), tmp_path, Plan(auto=True))
-    assert blind.reason(Row("dge-bag", "auto")) == "there are no paths to choose a network from"
+    assert blind.reason(TableRow("dge-bag", "auto")) == "there are no paths to choose a network from"
 
 
 def test_a_table_with_a_row_that_chooses(tmp_path: Path) -> None:

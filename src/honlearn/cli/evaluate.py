@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from honlearn.experiments.folds import Folds
     from honlearn.hon.build import GramCounts
 
-# For readers of rows whose network has no contexts.
-NO_MEMORY = "note: the network is of first order: there is no gk, and its rows say g1"
+# For results whose network has no contexts.
+NO_MEMORY = "note: this is a first-order network: there is no gk, and results are for g1"
 COLUMNS = {
     "micro F1": ("micro_f1", 3),
     "macro F1": ("macro_f1", 3),
@@ -221,7 +221,7 @@ def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:
 
 
 def _left_out(data: NodeData, specs: Sequence[ModelSpec]) -> list[str]:
-    """Return a note on models that have no row on the input auto."""
+    """Return a note on models that cannot run on the input auto."""
     from honlearn.errors import listed
 
     left = [one.entry.name for one in specs if not one.entry.chooses_network]
@@ -229,7 +229,7 @@ def _left_out(data: NodeData, specs: Sequence[ModelSpec]) -> list[str]:
         return []
     return [
         f"note: {listed(left, 40)} cannot choose a network and {'has' if len(left) == 1 else 'have'} no "
-        "row on the input auto"
+        "result on the input auto"
     ]
 
 
@@ -262,7 +262,7 @@ def show_plan(grid: Sequence[Any], output: Path, n_edges: Mapping[str, int], pro
 
 
 def tell_of_others(output: Path, jobs: Sequence[Any]) -> None:
-    """Say that a run holds records of other commands, so that nobody wonders why it starts anew."""
+    """Return a note where a run holds records of other commands, which explains why it starts anew."""
     from honlearn.results.records import Records
 
     asked = {job.digest for job in jobs}
@@ -301,7 +301,7 @@ def print_rows(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, int]
     console.width = max(needed, console.width)
     console.print(table)
     fits = rows[0]["records"]
-    typer.echo(f"mean ± standard deviation over {fits} fits a row; single: the mean learner alone")
+    typer.echo(f"mean ± standard deviation over {fits} fits per model; single: the mean learner alone")
 
 
 def _named(row: Mapping[str, Any]) -> str:

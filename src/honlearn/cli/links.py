@@ -208,7 +208,7 @@ def grow_without(source: Path, network: HigherOrderNetwork) -> Rebuild:
 
     if network.parameters is None:
         raise InputError(
-            f"{source}: the network does not say how it was grown, so it cannot be grown anew; "
+            f"{source}: the network has no record of how it was grown, so it cannot be grown anew; "
             "grow it with 'honlearn grow' and keep it as .hon"
         )
     return GrownAnew(read_paths(source), network.parameters)

@@ -233,7 +233,7 @@ def check_folder(folder: Path, force: bool) -> None:
 
 
 def missing_line(missing: tuple[str, ...]) -> str:
-    """Return the line that says which labelled nodes the network does not have."""
+    """Return the line with the labelled nodes that the network does not have."""
     from honlearn.errors import listed
 
     one = len(missing) == 1

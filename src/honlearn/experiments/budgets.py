@@ -45,7 +45,7 @@ def settings_for(
     """Return the widest model of this many layers within the budget.
 
     An ensemble with separate weights keeps as many learners (16, 8, 4, 2 or 1) as the budget allows at the
-    least width. Ensembles read names alone, as in the paper, unless `given` says otherwise. Raises where not
+    least width. Ensembles read names alone, as in the paper, unless `given` sets them. Raises where not
     even one learner of the least width fits.
     """
     base = {word: value for word, value in _NAMES_ALONE.items() if word in entry.keywords()} | dict(

@@ -60,10 +60,10 @@ class ModelSpec:
         return ModelSpec(self.entry, {k: v for k, v in self.settings.items() if k not in STRUCTURE})
 
     def make(self, network: HigherOrderNetwork | GramCounts, seed: int, threads: int | None = None) -> Any:
-        """Return an unfitted estimator; it shows no bar and uses `threads`, unless its settings say more."""
+        """Return an unfitted estimator; it shows no bar and uses `threads`, unless set otherwise."""
         known, execution = self.entry.keywords(), {"n_threads": threads, "verbose": False}
-        said = {key: value for key, value in execution.items() if key in known and value is not None}
-        return self.entry.make(network, **{**said, **self.settings}, random_state=seed)
+        given = {key: value for key, value in execution.items() if key in known and value is not None}
+        return self.entry.make(network, **{**given, **self.settings}, random_state=seed)
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Job:
 
 
 def plan(data: NodeData, specs: Sequence[ModelSpec], folds: Folds, seeds: Sequence[int]) -> list[Job]:
-    """Return the jobs in the order in which they run: row by row, seed by seed, fold by fold.
+    """Return the jobs in the order in which they run: model by model, seed by seed, fold by fold.
 
     A model that cannot choose its network has none on the input ``"auto"``.
     """

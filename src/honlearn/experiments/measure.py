@@ -1,8 +1,8 @@
-"""Rows of an experiment, measured: a model on an input of a data set, with its records under a protocol.
+"""Models measured for a table or figure: each on an input of a data set, with its records under a protocol.
 
 In: rows, a data set, and how to measure: folds, seeds, the protocol by which settings are chosen, processes.
 Out: for each row its records, kept in one run folder for each data set. A row that cannot be measured here
-(no such model yet, no G2) has a reason instead, and no number.
+(no such model, no higher-order network) has a reason instead, and no number.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ SCORE = {"nodes": "micro_f1", "links": "auprc"}
 _NO_MEMORY = "the network is of first order"
 _TRY_LESS = "with a smaller --tau or --min-support its paths may grow more"
 Record = Mapping[str, Any]
-Settle = Callable[[Entry], Mapping[str, Any]]
+SettingsOf = Callable[[Entry], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A row of a table or a point of a figure: who, on what, and what else is set."""
 
     model: str
@@ -76,7 +76,7 @@ def nothing_given(entry: Entry) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Plan:
-    """How to measure, the same for all rows and data sets; `given` says what the user sets for a model.
+    """How to measure, the same for all rows and data sets; `given` returns what the user sets for a model.
 
     With `auto` ensembles also choose their networks, in the tables that have such rows.
     """
@@ -89,7 +89,7 @@ class Plan:
     repetitions: int = 5
     first_folds: int | None = None
     processes: int = 1
-    given: Settle = nothing_given
+    given: SettingsOf = nothing_given
     auto: bool = False
     watching: Callable[[int, str], AbstractContextManager[Any]] = lambda total, task: nullcontext()
 
@@ -113,7 +113,7 @@ class Bench:
 
     # --- what is asked ---------------------------------------------------------------------------------
 
-    def reason(self, row: Row) -> str:
+    def reason(self, row: TableRow) -> str:
         """Return why a row cannot be measured here, or nothing."""
         if row.input == "gk" and not self.source.has_memory:
             return _NO_MEMORY if self.source.paths is None else f"{_NO_MEMORY}; {_TRY_LESS}"
@@ -127,7 +127,7 @@ class Bench:
             return "there are no paths to choose a network from"
         return ""
 
-    def spec(self, row: Row) -> ModelSpec:
+    def spec(self, row: TableRow) -> ModelSpec:
         """Return the model of a row with what the row and the user set; the row wins.
 
         A model that learns from the paths themselves gets those of the data set, where they are known.
@@ -137,7 +137,7 @@ class Bench:
         spec = ModelSpec(entry, {**paths, **self.how.given(entry), **row.settings})
         return spec.on(row.input) if self.how.auto else spec
 
-    def jobs(self, row: Row, spec: ModelSpec) -> list[Job] | list[LinkJob]:
+    def jobs(self, row: TableRow, spec: ModelSpec) -> list[Job] | list[LinkJob]:
         """Return the plain jobs of a row: every seed and fold (or the first folds), or repetition."""
         if self.task == "nodes":
             jobs = plan(self._node_data(row.input), [spec], self.how.folds, self.how.seeds)
@@ -162,7 +162,7 @@ class Bench:
 
     # --- measuring -------------------------------------------------------------------------------------
 
-    def measure(self, rows: Iterable[Row], *, need_answers: bool = False) -> dict[Row, Measured]:
+    def measure(self, rows: Iterable[TableRow], *, need_answers: bool = False) -> dict[TableRow, Measured]:
         """Run what has no record yet; return the records of every row, or why there are none."""
         wanted = list(rows)
         reasons = {row: self.reason(row) for row in wanted}
@@ -175,7 +175,7 @@ class Bench:
             found = {row: Measured([records[job.digest] for job in group]) for row, group in jobs.items()}
         return {row: found[row] if row in found else Measured(reason=reasons[row]) for row in wanted}
 
-    def _searched(self, row: Row) -> list[Any]:
+    def _searched(self, row: TableRow) -> list[Any]:
         spec = self.spec(row)
         jobs = self.jobs(row, spec)
         if self.how.protocol == "fixed":
@@ -183,12 +183,12 @@ class Bench:
         space = self.how.space(spec.entry, spec.settings)
         return [SearchedJob.of(job, space, self.how.budget) if space.size else job for job in jobs]
 
-    def _best_on_test(self, rows: Sequence[Row], need_answers: bool) -> dict[Row, Measured]:
+    def _best_on_test(self, rows: Sequence[TableRow], need_answers: bool) -> dict[TableRow, Measured]:
         """Try settings in rounds, one a row, until each row's budget is spent; take the best on the tests.
 
         The first is the default, which must not fail; a later one that cannot be fitted is passed over.
         """
-        tried: dict[Row, list[list[Record]]] = {row: [] for row in rows}
+        tried: dict[TableRow, list[list[Record]]] = {row: [] for row in rows}
         seconds, failed = dict.fromkeys(rows, 0.0), dict.fromkeys(rows, 0)
         grids = {}
         for row in rows:
@@ -254,7 +254,7 @@ class Bench:
 
     # --- before anything runs --------------------------------------------------------------------------
 
-    def planned(self, rows: Sequence[Row]) -> list[Planned]:
+    def planned(self, rows: Sequence[TableRow]) -> list[Planned]:
         """Return what would run and how long it may take."""
         known = list(Records(self.folder)) if self.folder.is_dir() else []
         edges = {"gk": self.source.network.n_edges, "g1": self.source.network.first_order().n_edges}

@@ -1,7 +1,7 @@
 """Nested search: settings are chosen on a validation part inside each training part, then tested once.
 
-In: jobs on nodes or links, and what may be chosen. Out: records like any other, whose configuration says how
-was searched and whose ``search`` says what was chosen. Nothing of a test part is seen before the last fit: of
+In: jobs on nodes or links, and what may be chosen. Out: records like any other; their configuration holds how
+it was searched, their ``search`` what was chosen. Nothing of a test part is seen before the last fit: of
 nodes a fifth of the training part validates; of links, pairs that are hidden from the visible network anew.
 """
 
@@ -32,7 +32,7 @@ _MOST_SEED = 2**32 - 1
 
 @dataclass(frozen=True)
 class SearchedJob:
-    """A job whose settings are searched first; its own configuration says how, not what comes out."""
+    """A job whose settings are searched first; its own configuration holds how, not what comes out."""
 
     job: Job | LinkJob
     space: Space

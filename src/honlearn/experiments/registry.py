@@ -19,7 +19,7 @@ TASKS = ("nodes", "links")
 
 # Keywords that fix or leave open which network is grown from counts; one that is grown already has none.
 STRUCTURE = ("order", "tau", "min_support")
-# Keywords that say how a fit runs, not what comes out of it: they are no part of a configuration.
+# Keywords of how a fit runs, not what comes out of it: they are no part of a configuration.
 EXECUTION = ("n_threads", "verbose", "checkpoint", "checkpoint_seconds")
 
 
@@ -27,7 +27,7 @@ EXECUTION = ("n_threads", "verbose", "checkpoint", "checkpoint_seconds")
 class Entry:
     """One model: its name, what it can do, and the estimator behind it.
 
-    `home` is ``"module:class"``; `decided` are the keywords that the name itself settles.
+    `home` is ``"module:class"``; `decided` are the keywords that the name itself fixes.
     """
 
     name: str

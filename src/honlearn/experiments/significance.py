@@ -1,7 +1,7 @@
 """Whether a difference means something: paired tests between models, and ours against a printed mean.
 
 In: records of two models on the same folds and seeds, or two means with their deviations. Out: plain values
-and words. "Better" is said only where the corrected resampled t-test says so; all else is a tie.
+and words. "Better" needs the corrected resampled t-test; all else is a tie.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Paired:
     """Differences of a score on the same test parts: how many, their mean, and two p-values.
 
     `p_value` is that of the corrected resampled t-test (training parts overlap), `p_wilcoxon` that of the
-    signed-rank test over the same pairs, which does not know of the overlap and is therefore too sure.
+    signed-rank test over the same pairs, which ignores the overlap, so that it is too small.
     """
 
     pairs: int

@@ -26,14 +26,15 @@ Record = Mapping[str, Any]
 REFERENCE = "published"
 # What a run's folder is called, and what was done in it; in this order they stand on the page.
 IDEAS = {
-    "published-g1": "first-order network, echo heard, names only: an ensemble of plain GraphSAGE",
-    "published": "the paper's method on G2: echo heard, names only; but exact neighbourhoods, roots of "
-    "the weights, all relatives at inference, early stopping for each learner and a second training",
-    "no-echo": "roots do not hear themselves (`echo=False`)",
-    "path-vectors": "vectors of paths beside names (`path_features=64`)",
-    "kernel": "a kernel on such vectors has a share in the answer (`kernel_share=auto`)",
-    "both": "no echo and vectors of paths: what the learners do without the kernel",
-    "all": "no echo, vectors of paths and the kernel: the defaults",
+    "published-g1": "first-order network, roots not masked, names only: an ensemble of plain GraphSAGE",
+    "published": "the paper's method on the higher-order network: roots not masked, names only; but exact "
+    "neighbourhoods, square roots of the weights, all relatives at inference, early stopping for each "
+    "learner and a second training",
+    "no-echo": "roots are masked in their own neighbourhood (`echo=False`)",
+    "path-vectors": "path vectors beside names (`path_features=64`)",
+    "kernel": "kernel ridge regression on path vectors has a share in the prediction (`kernel_share=auto`)",
+    "both": "masked roots and path vectors: the learners without the kernel",
+    "all": "masked roots, path vectors and the kernel: the defaults",
     "all-g1": "the same on the first-order network",
     "all-one-draw": "the same, one draw of relatives at inference (`n_draws=1`), as published",
     "all-redrawn": "the same, relatives drawn anew in every batch (`variant=batch`)",
@@ -46,7 +47,7 @@ IDEAS = {
 
 @dataclass(frozen=True)
 class DataSection:
-    """A data set: what is said of it, the table of its ideas, and the structures that fits have chosen."""
+    """A data set: its description, the table of its ideas, and the structures that fits have chosen."""
 
     name: str
     description: str
@@ -97,15 +98,15 @@ def _overview(by_data: Mapping[str, Mapping[str, RunFolder]]) -> Table:
 
 
 def _changes(run: RunFolder, reference: RunFolder) -> list[str]:
-    said = []
+    changes = []
     for score in ("micro_f1", "log_loss"):
         test = paired(run.records, reference.records, score)
         if test is None:
-            said.append("–")
+            changes.append("–")
             continue
         sure = test.p_value is not None and test.p_value < LEVEL
-        said.append(signed(test.difference) + "*" * sure)
-    return said
+        changes.append(signed(test.difference) + "*" * sure)
+    return changes
 
 
 def _section(data: str, ideas: Mapping[str, RunFolder]) -> DataSection:

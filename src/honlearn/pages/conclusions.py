@@ -15,7 +15,7 @@ from honlearn.experiments.comparison import COLUMN, INPUT
 from honlearn.experiments.measure import SCORE, Measured
 from honlearn.experiments.published import REPETITIONS, find, model_label
 from honlearn.experiments.significance import Paired, gap, paired
-from honlearn.pages.run_folders import ResultRow, Results
+from honlearn.pages.run_folders import ModelResults, Results
 
 # The best-known table of each task in which a published value is looked up, the fuller one first.
 PUBLISHED = {"nodes": ("table-6", "table-2"), "links": ("table-7", "table-3")}
@@ -49,18 +49,18 @@ class Conclusions:
     published: Mapping[str, Sequence[Difference]]
 
 
-def name_of(row: ResultRow) -> str:
+def name_of(model: ModelResults) -> str:
     """Return a model as the paper writes it, and its input."""
-    return f"{model_label(row.model)} on {INPUT[row.input]}"
+    return f"{model_label(model.model)} on {INPUT[model.input]}"
 
 
-def reference_of(results: Results) -> ResultRow | None:
+def reference_of(results: Results) -> ModelResults | None:
     """Return what others are tested against: DGE-bag on G2, else on G1, else the first model."""
     for name in ("gk", "g1"):
-        row = results.find("dge-bag", name)
-        if row is not None:
-            return row
-    return next(iter(results.rows), None)
+        model = results.find("dge-bag", name)
+        if model is not None:
+            return model
+    return next(iter(results.models), None)
 
 
 def conclude(results: Results) -> Conclusions | None:
@@ -91,37 +91,37 @@ def _memory(results: Results) -> Paired | None:
     return None if test is None or test.p_value is None else test
 
 
-def _against_others(results: Results, reference: ResultRow) -> dict[str, list[Difference]]:
+def _against_others(results: Results, reference: ModelResults) -> dict[str, list[Difference]]:
     """Return the models that the reference is better than, ties with and is worse than."""
     groups: dict[str, list[Difference]] = {"better": [], "tie": [], "worse": []}
     score = SCORE[results.task]
-    for row in results.rows:
-        if row is reference or row.model == reference.model:
+    for model in results.models:
+        if model is reference or model.model == reference.model:
             continue
-        test = paired(reference.records, row.records, score)
+        test = paired(reference.records, model.records, score)
         if test is not None and test.p_value is not None:
-            groups[test.verdict(score)].append(Difference(name_of(row), test.difference))
+            groups[test.verdict(score)].append(Difference(name_of(model), test.difference))
     return groups
 
 
 def _against_published(results: Results) -> dict[str, list[Difference]]:
     """Return the models above, within two standard errors of, and below their published values."""
     groups: dict[str, list[Difference]] = {"above": [], "within": [], "below": []}
-    for row in results.rows:
-        cell = printed(results, row)
+    for model in results.models:
+        cell = printed(results, model)
         if cell is None:
             continue
-        mean, deviation = Measured(row.records).spread(SCORE[results.task])
-        between = gap(mean, deviation, len(row.records), cell[0], cell[1], REPETITIONS)
+        mean, deviation = Measured(model.records).spread(SCORE[results.task])
+        between = gap(mean, deviation, len(model.records), cell[0], cell[1], REPETITIONS)
         if between.words:
-            groups[between.words].append(Difference(name_of(row), between.difference))
+            groups[between.words].append(Difference(name_of(model), between.difference))
     return groups
 
 
-def printed(results: Results, row: ResultRow) -> tuple[float, float | None] | None:
+def printed(results: Results, model: ModelResults) -> tuple[float, float | None] | None:
     """Return the published mean and deviation of a model, or None where the paper has none."""
     for table in PUBLISHED[results.task]:
-        cell = find(table, results.data, COLUMN[results.task], row.model, row.input)
+        cell = find(table, results.data, COLUMN[results.task], model.model, model.input)
         if cell is not None:
             return cell.value, cell.deviation
     return None

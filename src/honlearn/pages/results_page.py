@@ -24,7 +24,7 @@ from honlearn.experiments.significance import LEVEL, gap, paired
 from honlearn.experiments.tables import Table, as_printed, p_text, signed, spread
 from honlearn.pages.conclusions import PUBLISHED, Conclusions, across, conclude, printed, reference_of
 from honlearn.pages.descriptions import DESCRIPTIONS
-from honlearn.pages.run_folders import ResultRow, Results, default_parameters, gather, read_runs
+from honlearn.pages.run_folders import ModelResults, Results, default_parameters, gather, read_runs
 from honlearn.pages.template import write_page
 from honlearn.results.metrics import LEAST_PAIRS
 
@@ -40,7 +40,7 @@ class TaskSection:
 
 @dataclass(frozen=True)
 class DataSection:
-    """A data set: its title, what is said of it, and its tasks."""
+    """A data set: its title, its description, and its tasks."""
 
     title: str
     description: str
@@ -96,49 +96,48 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
 
 
 def _table(results: Results) -> Table:
-    """Return the rows of a data set and task, best first."""
+    """Return the models of a data set and task, best first."""
     score, reference = SCORE[results.task], reference_of(results)
     has_published = results.data in DATA
     columns = ["model", "input", COLUMN[results.task]]
     columns += ["published", "difference"] if has_published else []
     columns += ["p (t, Wilcoxon)", "log loss", "CPU s a fit", "parameters", "fits"]
-    order = sorted(results.rows, key=lambda row: -Measured(row.records).spread(score)[0])
-    rows = [_cells(results, row, reference, has_published) for row in order]
+    order = sorted(results.models, key=lambda model: -Measured(model.records).spread(score)[0])
+    rows = [_cells(results, model, reference, has_published) for model in order]
     name = f"{results.data}-{results.task}"
     return Table(name, f"{COLUMN[results.task]}, best first", columns, rows, _table_notes(results))
 
 
-def _cells(results: Results, row: ResultRow, reference: ResultRow | None, has_published: bool) -> list[str]:
-    score, found = SCORE[results.task], Measured(row.records)
+def _cells(
+    results: Results, model: ModelResults, reference: ModelResults | None, has_published: bool
+) -> list[str]:
+    score, found = SCORE[results.task], Measured(model.records)
     mean, deviation = found.spread(score)
-    cells = [model_label(row.model), INPUT[row.input], spread(mean, deviation)]
+    cells = [model_label(model.model), INPUT[model.input], spread(mean, deviation)]
     if has_published:
-        cell = printed(results, row)
-        between = None if cell is None else gap(mean, deviation, len(row.records), *cell, REPETITIONS)
+        cell = printed(results, model)
+        between = None if cell is None else gap(mean, deviation, len(model.records), *cell, REPETITIONS)
         cells += [as_printed(*cell) if cell else "–"]
         cells += [f"{signed(between.difference)} {between.words}".strip() if between else "–"]
-    test = None if reference is None or row is reference else paired(row.records, reference.records, score)
-    cells.append(
-        "reference"
-        if row is reference
-        else f"{p_text(test.p_value)}, {p_text(test.p_wilcoxon)}"
-        if test
-        else "–"
-    )
-    cpu = statistics.fmean(record["times"]["fit_cpu_seconds"] for record in row.records)
-    size = row.records[0]["sizes"].get("parameters")
+    if reference is None or model is reference:
+        cells.append("–" if reference is None else "reference")
+    else:
+        test = paired(model.records, reference.records, score)
+        cells.append(f"{p_text(test.p_value)}, {p_text(test.p_wilcoxon)}" if test else "–")
+    cpu = statistics.fmean(record["times"]["fit_cpu_seconds"] for record in model.records)
+    size = model.records[0]["sizes"].get("parameters")
     cells += [f"{found.spread('log_loss')[0]:.3f}", f"{cpu:.1f}", f"{size:,}" if size else "–"]
-    return [*cells, str(len(row.records))]
+    return [*cells, str(len(model.records))]
 
 
 def _table_notes(results: Results) -> list[str]:
-    folds = {record["configuration"]["folds"] for row in results.rows for record in row.records}
-    seeds = sorted({record["configuration"]["seed"] for row in results.rows for record in row.records})
+    folds = {record["configuration"]["folds"] for model in results.models for record in model.records}
+    seeds = sorted({record["configuration"]["seed"] for model in results.models for record in model.records})
     kind = "folds" if results.task == "nodes" else "pairs held out"
-    searched = [row for row in results.rows if row.searched]
+    searched = [model for model in results.models if model.searched]
     notes = [f"{kind}: {', '.join(sorted(map(str, folds)))}; seeds: {', '.join(map(str, seeds))}"]
-    if searched and len(searched) < len(results.rows):
-        names = ", ".join(f"{model_label(row.model)} {INPUT[row.input]}" for row in searched)
+    if searched and len(searched) < len(results.models):
+        names = ", ".join(f"{model_label(model.model)} {INPUT[model.input]}" for model in searched)
         notes.append(
             f"settings searched inside each training part: {names}; those of the others are in their commands"
         )
@@ -147,15 +146,15 @@ def _table_notes(results: Results) -> list[str]:
     # Learners of an ensemble unless its command sets another number.
     usual = default_parameters("dge-bag", "nodes")["n_learners"]
     sizes: dict[int, list[str]] = {}
-    for row in results.rows:
-        learners = row.records[0]["configuration"]["parameters"].get("n_learners", usual)
+    for model in results.models:
+        learners = model.records[0]["configuration"]["parameters"].get("n_learners", usual)
         if learners != usual:
-            sizes.setdefault(learners, []).append(f"{model_label(row.model)} {INPUT[row.input]}")
+            sizes.setdefault(learners, []).append(f"{model_label(model.model)} {INPUT[model.input]}")
     notes += [f"{learners} learners, not {usual}: {', '.join(names)}" for learners, names in sizes.items()]
-    counts = {len(row.records) for row in results.rows}
+    counts = {len(model.records) for model in results.models}
     if len(counts) > 1:
-        notes.append("rows have different numbers of fits; tests use the folds that both have")
-    others = max(row.others for row in results.rows)
+        notes.append("models have different numbers of fits; tests use the folds that both have")
+    others = max(model.others for model in results.models)
     if others:
         notes.append("of models that were run with several settings, the setting with most fits is shown")
     return notes
@@ -193,7 +192,7 @@ def _copied_figures(roots: Sequence[Path], folder: Path) -> list[Path]:
 
 def _not_measured(everything: Sequence[Results]) -> list[Table]:
     """Return the published values of inputs that nothing was measured on: data that are not to be had."""
-    measured = {(results.data, results.task, row.input) for results in everything for row in results.rows}
+    measured = {(found.data, found.task, model.input) for found in everything for model in found.models}
     return [table for task in PUBLISHED if (table := _published_alone(task, measured)).rows]
 
 
@@ -202,12 +201,12 @@ def _published_alone(task: str, measured: set[tuple[str, str, str]]) -> Table:
     found: dict[tuple[str, str], dict[str, str]] = {}
     for cell in (cell for name in PUBLISHED[task] for cell in published(name)):
         if (cell.data, task, cell.input) not in measured:
-            row = found.setdefault((cell.model, cell.input), {})
-            row.setdefault(cell.data, as_printed(cell.value, cell.deviation))
-    shown = [key for key in DATA if any(key in row for row in found.values())]
+            cells = found.setdefault((cell.model, cell.input), {})
+            cells.setdefault(cell.data, as_printed(cell.value, cell.deviation))
+    shown = [key for key in DATA if any(key in cells for cells in found.values())]
     rows = [
-        [model_label(model), INPUT[input], *(row.get(key, "–") for key in shown)]
-        for (model, input), row in found.items()
+        [model_label(model), INPUT[input], *(cells.get(key, "–") for key in shown)]
+        for (model, input), cells in found.items()
     ]
     title = f"Published {COLUMN[task]} where nothing was measured"
     return Table(f"published-{task}", title, ["model", "input", *(DATA[key] for key in shown)], rows)

@@ -1,7 +1,7 @@
 """Run folders, read for a page: whose records these are, and how they were made.
 
 In: folders that ``evaluate`` or ``reproduce`` have filled, at any depth. Out: for each data set and task its
-rows, and the facts of the runs: commands, machine, seeds, CPU hours, versions.
+models, and the facts of the runs: commands, machine, seeds, CPU hours, versions.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class RunFolder:
 
 
 @dataclass(frozen=True)
-class ResultRow:
+class ModelResults:
     """One model on one input, with the records of its main setting and how many other settings there are."""
 
     model: str
@@ -69,15 +69,15 @@ class Results:
 
     data: str
     task: str
-    rows: Sequence[ResultRow]
+    models: Sequence[ModelResults]
 
-    def find(self, model: str, input: str) -> ResultRow | None:
-        """Return the row of a model on an input, or None."""
-        return next((row for row in self.rows if (row.model, row.input) == (model, input)), None)
+    def find(self, model: str, input: str) -> ModelResults | None:
+        """Return the results of a model on an input, or None."""
+        return next((one for one in self.models if (one.model, one.input) == (model, input)), None)
 
 
 def read_runs(words: Iterable[str]) -> list[RunFolder]:
-    """Return every folder of records in the folders named; ``NAME=FOLDER`` says whose data they are."""
+    """Return every folder of records in the folders named; ``NAME=FOLDER`` names their data set."""
     found = []
     for word in words:
         name, equals, place = word.partition("=")
@@ -118,7 +118,7 @@ def gather(runs: Sequence[RunFolder]) -> list[Results]:
     for run in runs:
         for record in run.records:
             groups.setdefault((run.data, record["configuration"]["task"]), []).append(record)
-    made = [Results(data, task, _rows(records)) for (data, task), records in groups.items()]
+    made = [Results(data, task, _model_results(records)) for (data, task), records in groups.items()]
     return sorted(made, key=lambda results: (_first(runs, results.data), results.task == "links"))
 
 
@@ -126,11 +126,11 @@ def _first(runs: Sequence[RunFolder], data: str) -> int:
     return next(place for place, run in enumerate(runs) if run.data == data)
 
 
-def _rows(records: Sequence[Record]) -> list[ResultRow]:
-    """Return one row for each (model, input): of the usual folds and network, with the model's main setting.
+def _model_results(records: Sequence[Record]) -> list[ModelResults]:
+    """Return the results of each (model, input), on the usual folds and network, of its main setting.
 
-    Settings that were searched, or that are the model's defaults, come before others (narrow models of a
-    budget, say), then those with more records. A model has the same setting on every input, so that inputs
+    Settings that were searched, or that are the model's defaults, come before others (such as narrow models
+    of a budget), then those with more records. A model has the same setting on every input, so that inputs
     are compared with all else equal.
     """
     usual = [record for record in records if _is_usual(record)] or list(records)
@@ -141,7 +141,7 @@ def _rows(records: Sequence[Record]) -> list[ResultRow]:
         for name in dict.fromkeys(record["configuration"]["input"] for record in same)
     }
     main = [record for record in same if _network(record) == networks[record["configuration"]["input"]]]
-    rows = []
+    results = []
     for model in dict.fromkeys(record["configuration"]["model"] for record in main):
         own = [record for record in main if record["configuration"]["model"] == model]
         settings = {_setting(record): record for record in own}
@@ -151,8 +151,8 @@ def _rows(records: Sequence[Record]) -> list[ResultRow]:
         searched = "search" in kept[0]["configuration"]
         for name in dict.fromkeys(record["configuration"]["input"] for record in kept):
             found = {r["digest"]: r for r in kept if r["configuration"]["input"] == name}
-            rows.append(ResultRow(model, name, list(found.values()), len(settings) - 1, searched))
-    return rows
+            results.append(ModelResults(model, name, list(found.values()), len(settings) - 1, searched))
+    return results
 
 
 def _network(record: Record) -> str:
@@ -175,7 +175,7 @@ def _is_usual(record: Record) -> bool:
 
 @cache
 def default_parameters(model: str, task: str) -> dict[str, Any]:
-    """Return the parameters of a model that nothing was set of; none for a model that is unknown today."""
+    """Return the default parameters of a model; none for a model that is unknown today."""
     try:
         return ModelSpec(find_model(model, task)).configuration()
     except ParameterError:  # a model of before, or of somebody else
@@ -202,7 +202,7 @@ def without_folders(command: str) -> str:
 
 
 def _guessed(run: RunFolder) -> list[str]:
-    """Return a command that would make these records, as far as they tell."""
+    """Return a command that would make these records, as far as they are known."""
     asked = [record["configuration"] for record in run.records]
     inputs = {configuration["input"] for configuration in asked}
     models = [f"--model {shlex.quote(name)}" for name in dict.fromkeys(c["model"] for c in asked)]
