@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from honlearn.errors import HonlearnError
-from honlearn.experiments.ablation_page import make_page
+from honlearn.pages.ablation_page import make_page
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from honlearn.errors import HonlearnError
-from honlearn.experiments.results_page import make_page
+from honlearn.pages.results_page import make_page
 
 
 def main() -> None:

@@ -35,9 +35,10 @@ BESIDE = {
     "datasets": {"paths"},
     "results": {"paths", "hon"},
     "report": {"paths", "hon", "datasets", "results"},
+    "pages": {"hon", "results", "experiments"},
 }
 # Parts beside the flow, and the first part of the flow that may use them.
-USED_FROM = {"datasets": "experiments", "results": "experiments", "report": "cli"}
+USED_FROM = {"datasets": "experiments", "results": "experiments", "report": "cli", "pages": "cli"}
 WITHOUT_TORCH = {*BASE, *BESIDE, "paths", "hon", "cli", "__init__", "__main__"}
 
 

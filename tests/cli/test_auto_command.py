@@ -215,7 +215,7 @@ def test_evaluate_on_all_inputs(honlearn: Run, walks: Walks, net: str, tmp_path:
     assert "10 jobs" in dry.out
     outcome = honlearn(*words, "-o", tmp_path / "run", "--json")
     assert outcome.code == 0, outcome.err
-    assert "note: majority cannot choose a network and has no row on the input auto" in outcome.err
+    assert "note: majority cannot choose a network and has no result on the input auto" in outcome.err
     facts = json.loads(outcome.out)
     rows = [(row["model"], row["input"], row["records"]) for row in facts["rows"]]
     assert rows == [
@@ -266,4 +266,4 @@ def test_reproduce_with_rows_that_choose(honlearn: Run, walks: Walks, net: str, 
     without = honlearn(*words, "--data", f"{net}+{walks.labels}")
     assert "not measured: there are no paths to choose a network from" in without.out
     refused = honlearn("reproduce", "depth", "-o", tmp_path, "--auto")
-    assert "--auto adds rows to table-2, table-6, not to 'depth'" in refused.err
+    assert "--auto adds models to table-2, table-6, not to 'depth'" in refused.err

@@ -181,6 +181,6 @@ def test_a_network_without_memory_is_never_called_gk(
     outcome = honlearn("evaluate", *given, "-o", tmp_path / "run", *model)
     assert outcome.code == 0, outcome.err
     assert {record["configuration"]["input"] for record in records(tmp_path / "run")} == {"g1"}
-    said = "note: the network is of first order: there is no gk, and its rows say g1"
+    said = "note: this is a first-order network: there is no gk, and results are for g1"
     notes = json.loads((tmp_path / "run" / "summary.json").read_text())["notes"]
     assert (said in outcome.err, said in notes) == (which != "g1", which != "g1")

@@ -133,7 +133,7 @@ def test_evaluate_rebuilt(honlearn: Run, tmp_path: Path) -> None:
     assert honlearn("convert", tmp_path / "net.hon", tmp_path / "net.txt").code == 0
     done = honlearn(words[0], tmp_path / "net.txt", *words[2:], "--rebuild", tmp_path / "paths.txt")
     assert done.code == 2
-    assert "does not say how it was grown" in done.err
+    assert "has no record of how it was grown" in done.err
 
 
 def test_options_of_nodes_are_refused(files: Files, honlearn: Run, tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from command_line import Files, Outcome, Run
 
 import honlearn as hl
 from honlearn.cli import main
-from honlearn.experiments.results_page import make_page
-from honlearn.experiments.run_folders import gather, read_runs, without_folders
-from honlearn.results.records import FILE, Records
+from honlearn.pages.results_page import make_page
+from honlearn.pages.run_folders import gather, read_runs
+from honlearn.results.records import Records
 
 QUICK = ("--set", "n_learners=3", "max_epochs=2", "widths=6,6", "n_threads=1", "gcn:width=6")
 OWN = QUICK[:-1]
@@ -240,50 +240,15 @@ def test_the_page_of_results(runs: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert f"honlearn reproduce table-6 -o {runs.name}" in text
     assert str(runs.parent) not in text
     assert "CPU hours in all." in text
-    assert "DGE-bag on G2 against the same on G1: a tie on net" in text
+    assert "DGE-bag on the higher-order against the first-order network: a tie on net" in text
     assert "![ensemble-size](results/ensemble-size.svg)" in text
     assert (tmp_path / "docs" / "results" / "ensemble-size.csv").exists()
     assert "## Not measured" in text
     results = gather(read_runs([str(runs)]))
-    assert [(r.data, r.task, len(r.rows)) for r in results] == [("net", "nodes", 4), ("other", "nodes", 1)]
-    assert {len(row.records) for row in results[1].rows} == {4}
+    assert [(r.data, r.task, len(r.models)) for r in results] == [("net", "nodes", 4), ("other", "nodes", 1)]
+    assert {len(model.records) for model in results[1].models} == {4}
     named = make_page([f"wiki={runs}/other"], tmp_path / "wiki.md")
     assert "### Wiki: node classification" in named[0].read_text("utf-8")
     assert "0.671 ± 0.01" in named[0].read_text("utf-8")
     assert "- 3 learners, not 16: DGE-pool G2\n" in text
     assert "With the kernel's share the ensemble adds " in text
-
-
-def test_published_values_stand_alone_where_an_input_was_not_measured(runs: Path, tmp_path: Path) -> None:
-    with_memory = next(row for row in gather(read_runs([str(runs)]))[0].rows if row.input == "gk")
-    first = [r | {"configuration": r["configuration"] | {"input": "g1"}} for r in with_memory.records]
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / FILE).write_text("".join(json.dumps(record) + "\n" for record in first))
-    page, *_ = make_page([f"air={tmp_path}/run"], tmp_path / "air.md")
-    nodes, links = page.read_text("utf-8").split("## Not measured")[1].split("**Published AUPRC")
-    rows = {tuple(cells[:2]): cells[2:] for cells in table_cells(nodes)}
-    assert rows["model", "input"] == ["Air", "T2D", "Wiki", "Mag", "Mag+", "Ship"]
-    assert rows["GCN", "G1"][:2] == ["–", "0.480 ± 0.02"]  # Air's first-order network was measured
-    assert rows["GCN", "G2"][0] == "0.805 ± 0.05"
-    assert rows["DGE-bag", "G2"][-1] == "0.840 ± 0.01"
-    assert ["GCN", "G1", "0.794 ± 0.01"] in [cells[:3] for cells in table_cells(links)]
-
-
-def table_cells(text: str) -> list[list[str]]:
-    """Return the cells of a Markdown table's lines."""
-    return [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"
-    ]
-
-
-def test_pages_need_runs(tmp_path: Path) -> None:
-    from honlearn.errors import MissingFileError
-
-    with pytest.raises(MissingFileError, match="no such folder; name the folder of a run"):
-        read_runs([str(tmp_path / "none")])
-    with pytest.raises(MissingFileError, match="no records in these folders"):
-        read_runs([str(tmp_path)])
-    assert (
-        without_folders("honlearn evaluate /a/b/net.hon+/c/labels.csv")
-        == "honlearn evaluate net.hon+labels.csv"
-    )

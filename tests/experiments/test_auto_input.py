@@ -10,16 +10,17 @@ import pytest
 
 import honlearn as hl
 from honlearn.errors import InputError, ParameterError
-from honlearn.experiments.conclusions import name_of, sentences
-from honlearn.experiments.evaluate import Contender, NodeData, evaluate, plan
+from honlearn.experiments.evaluate import ModelSpec, NodeData, evaluate, plan
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.links import LinkData, LinkProtocol
-from honlearn.experiments.measure import Bench, Plan, Row
+from honlearn.experiments.measure import Bench, Plan, TableRow
 from honlearn.experiments.paper_tables import make_table, rows_of
 from honlearn.experiments.registry import find_model, model_names
-from honlearn.experiments.run_folders import gather, read_runs
 from honlearn.experiments.sources import Source
 from honlearn.hon.build import GramCounts
+from honlearn.pages.conclusions import name_of
+from honlearn.pages.results_page import make_page
+from honlearn.pages.run_folders import gather, read_runs
 from honlearn.report.build import write_report
 from honlearn.results.artefacts import FOLDER, read_answers
 from honlearn.results.records import network_digest
@@ -44,15 +45,15 @@ def data(counts: GramCounts) -> NodeData:
 def run(data: NodeData, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of one ensemble on all three inputs, and of one that cannot choose."""
     folder = tmp_path_factory.mktemp("run")
-    who = [contender("dge-bag"), Contender(find_model("majority"))]
+    who = [spec("dge-bag"), ModelSpec(find_model("majority"))]
     jobs = plan(data, who, Folds("stratified", 2), [0])
     done = list(evaluate(data, jobs, folder, keep_artefacts=True, keep_predictions=True))
     assert len(done) == (3 + 2) * 2
     return folder
 
 
-def contender(name: str = "dge-bag", **settings: Any) -> Contender:
-    return Contender(find_model(name), {**QUICK, **settings})
+def spec(name: str = "dge-bag", **settings: Any) -> ModelSpec:
+    return ModelSpec(find_model(name), {**QUICK, **settings})
 
 
 def test_who_chooses() -> None:
@@ -77,7 +78,7 @@ def test_the_nodes_are_the_same_whatever_the_input(counts: GramCounts) -> None:
 
 
 def test_the_plan(data: NodeData) -> None:
-    who = [contender("dge-bag", tau=3.0), Contender(find_model("gcn"), {"width": 6})]
+    who = [spec("dge-bag", tau=3.0), ModelSpec(find_model("gcn"), {"width": 6})]
     jobs = plan(data, who, Folds("stratified", 2), [0])
     rows = [(job.configuration["model"], job.configuration["input"]) for job in jobs[::2]]
     assert rows == [
@@ -133,32 +134,29 @@ def test_records_say_what_was_chosen(run: Path, counts: GramCounts) -> None:
 
 
 def test_a_run_goes_on_where_it_stopped(run: Path, data: NodeData) -> None:
-    jobs = plan(data, [contender("dge-bag"), Contender(find_model("majority"))], Folds("stratified", 2), [0])
+    jobs = plan(data, [spec("dge-bag"), ModelSpec(find_model("majority"))], Folds("stratified", 2), [0])
     assert not any(ran for _, _, ran in evaluate(data, jobs, run, keep_predictions=True))
 
 
 def test_networks_that_were_chosen_are_not_kept(run: Path, tmp_path: Path) -> None:
     assert len(list((run / FOLDER).glob("network-*.hon"))) == 2
     study = read_run(run).studies[0]
-    assert {row.input for row in study.rows} == {"gk", "g1", "auto"}
-    for row in study.rows:
-        answers = read_answers(run, row.records[0]["digest"])
+    assert {model.input for model in study.models} == {"gk", "g1", "auto"}
+    for model in study.models:
+        answers = read_answers(run, model.records[0]["digest"])
         assert answers is not None
-        if row.model == "dge-bag":
-            assert ("relatives" in answers.arrays) is (row.input != "auto")
+        if model.model == "dge-bag":
+            assert ("relatives" in answers.arrays) is (model.input != "auto")
             assert "members" in answers.arrays
     page = write_report(run, tmp_path / "report.html").read_text("utf-8")
     assert "auto (chosen from the paths in each fit)" in page
 
 
-def test_pages_of_results_speak_of_it(run: Path, tmp_path: Path) -> None:
-    from honlearn.experiments.results_page import make_page
-
+def test_pages_of_results_have_it(run: Path, tmp_path: Path) -> None:
     [results] = gather(read_runs([f"walks={run}"]))
     row = results.find("dge-bag", "auto")
     assert row is not None
     assert name_of(row) == "DGE-bag on chosen"
-    assert sentences(results)
     make_page([f"walks={run}"], tmp_path / "results.md")
     assert "| DGE-bag " in (text := (tmp_path / "results.md").read_text("utf-8"))
     assert "| chosen " in text
@@ -166,7 +164,7 @@ def test_pages_of_results_speak_of_it(run: Path, tmp_path: Path) -> None:
 
 def test_a_run_of_auto_alone_has_a_page(counts: GramCounts, tmp_path: Path) -> None:
     alone = NodeData.of(hl.grow(MADE.paths), NODES, LABELS, "auto", counts)
-    jobs = plan(alone, [contender("dge-pool")], Folds("stratified", 2), [0])
+    jobs = plan(alone, [spec("dge-pool")], Folds("stratified", 2), [0])
     list(evaluate(alone, jobs, tmp_path / "run", keep_artefacts=True))
     assert not list((tmp_path / "run" / FOLDER).glob("network-*.hon"))
     page = write_report(tmp_path / "run", tmp_path / "report.html")
@@ -195,10 +193,10 @@ def test_rows_of_tables() -> None:
 def test_why_a_row_cannot_be_chosen(tmp_path: Path) -> None:
     source = Source("walks", hl.grow(MADE.paths), tuple(NODES), tuple(LABELS), None, MADE.paths)
     bench = Bench(source, tmp_path, Plan(auto=True))
-    assert bench.reason(Row("dge-bag", "auto")) == ""
-    assert bench.reason(Row("gcn", "auto")) == "gcn cannot choose its network"
+    assert bench.reason(TableRow("dge-bag", "auto")) == ""
+    assert bench.reason(TableRow("gcn", "auto")) == "gcn cannot choose its network"
     blind = Bench(Source("walks", source.network, source.nodes, source.labels), tmp_path, Plan(auto=True))
-    assert blind.reason(Row("dge-bag", "auto")) == "there are no paths to choose a network from"
+    assert blind.reason(TableRow("dge-bag", "auto")) == "there are no paths to choose a network from"
 
 
 def test_a_table_with_a_row_that_chooses(tmp_path: Path) -> None:

@@ -77,14 +77,32 @@ def test_the_regression_and_its_band() -> None:
     random = np.random.default_rng(3)
     x = random.normal(2, 1, 50)
     y = 0.7 * x + random.normal(0, 0.5, 50)
-    line, known = regression(np.append(x, np.nan), np.append(y, 1.0)), stats.linregress(x, y)
+    line = regression(np.append(x, np.nan), np.append(y, 1.0))
     assert line is not None
-    assert (line.slope, line.intercept) == (pytest.approx(known.slope), pytest.approx(known.intercept))
-    assert line.p_value == pytest.approx(known.pvalue)
+    # The same by the normal equations: coefficients, their covariance, and the band at any place.
+    design = np.column_stack([np.ones(50), x])
+    inverse = np.linalg.inv(design.T @ design)
+    coefficients = inverse @ design.T @ y
+    covariance = ((y - design @ coefficients) ** 2).sum() / 48 * inverse
+    assert (line.intercept, line.slope) == pytest.approx(tuple(coefficients))
+    statistic = abs(line.slope) / np.sqrt(covariance[1, 1])
+    assert line.p_value == pytest.approx(2 * stats.t.sf(statistic, 48))
     assert line.count == 50
-    # At x = 0 the line is its intercept, so the band there is that of the intercept.
-    middle, half = line.at(np.array([0.0]))
-    assert middle[0] == pytest.approx(known.intercept)
-    assert half[0] == pytest.approx(stats.t.ppf(0.975, 48) * known.intercept_stderr)
+    places = np.array([0.0, 1.5, 4.0])
+    grid = np.column_stack([np.ones(3), places])
+    middle, half = line.at(places)
+    assert middle == pytest.approx(grid @ coefficients)
+    errors = np.sqrt(np.einsum("ij,jk,ik->i", grid, covariance, grid))
+    assert half == pytest.approx(stats.t.ppf(0.975, 48) * errors)
+
+
+def test_regressions_that_cannot_be_or_are_certain() -> None:
     assert regression(np.ones(5), np.arange(5.0)) is None
     assert regression(np.array([1.0, 2.0]), np.array([1.0, 2.0])) is None
+    level, exact = regression(np.arange(4.0), np.ones(4)), regression(np.arange(4.0), 2 * np.arange(4.0))
+    assert level is not None
+    assert exact is not None
+    assert (level.slope, level.p_value) == (0.0, 1.0)
+    assert exact.slope == pytest.approx(2)
+    assert exact.p_value < 1e-12
+    assert exact.at(np.array([3.0]))[1] == pytest.approx(0, abs=1e-6)

@@ -10,7 +10,7 @@ import pytest
 
 import honlearn as hl
 from honlearn.errors import InputError, ParameterError
-from honlearn.experiments.evaluate import Contender, NodeData, evaluate, plan, run_job
+from honlearn.experiments.evaluate import ModelSpec, NodeData, evaluate, plan, run_job
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.predictions import Predictions
 from honlearn.experiments.registry import find_model
@@ -26,8 +26,8 @@ def data() -> NodeData:
     return NodeData.of(hl.grow(made.paths), list(made.labels), list(made.labels.values()), "both")
 
 
-def contender(name: str = "dge-bag", **settings: Any) -> Contender:
-    return Contender(find_model(name), {**QUICK, **settings})
+def spec(name: str = "dge-bag", **settings: Any) -> ModelSpec:
+    return ModelSpec(find_model(name), {**QUICK, **settings})
 
 
 def without_times(record: dict[str, Any]) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def without_times(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_grid(data: NodeData) -> None:
-    jobs = plan(data, [contender(), contender("dge-pool")], Folds("stratified", 3), [4, 5])
+    jobs = plan(data, [spec(), spec("dge-pool")], Folds("stratified", 3), [4, 5])
     assert len(jobs) == 2 * 2 * 2 * 3
     assert len({job.digest for job in jobs}) == len(jobs)
     asked = [tuple(job.configuration[key] for key in ("model", "input", "seed", "fold")) for job in jobs]
@@ -50,25 +50,25 @@ def test_the_grid(data: NodeData) -> None:
 
 
 def test_the_digest_is_of_what_decides_the_result(data: NodeData) -> None:
-    def digest(who: Contender, seed: int = 0, count: int = 3, given: NodeData = data) -> str:
+    def digest(who: ModelSpec, seed: int = 0, count: int = 3, given: NodeData = data) -> str:
         return plan(given, [who], Folds("stratified", count), [seed])[0].digest
 
-    base = digest(contender())
-    assert base == digest(contender(n_threads=2, verbose=False))
+    base = digest(spec())
+    assert base == digest(spec(n_threads=2, verbose=False))
     relabelled = NodeData(data.nodes, (*data.labels[:-1], "c2"), data.inputs)
     others = [
-        digest(contender(learning_rate=0.02)),
-        digest(contender("dge-bag*")),
-        digest(contender(), seed=1),
-        digest(contender(), count=4),
-        digest(contender(), given=NodeData(data.nodes, data.labels, {"gk": data.inputs["g1"]})),
-        digest(contender(), given=relabelled),
+        digest(spec(learning_rate=0.02)),
+        digest(spec("dge-bag*")),
+        digest(spec(), seed=1),
+        digest(spec(), count=4),
+        digest(spec(), given=NodeData(data.nodes, data.labels, {"gk": data.inputs["g1"]})),
+        digest(spec(), given=relabelled),
     ]
     assert len({base, *others}) == 7
 
 
 def test_a_record_holds_what_a_reader_needs(data: NodeData) -> None:
-    [job, *_] = plan(data, [contender()], Folds("stratified", 3), [0])
+    [job, *_] = plan(data, [spec()], Folds("stratified", 3), [0])
     record, table = run_job(job, data)
     json.dumps(record, allow_nan=False)
     share = record["sizes"].pop("kernel_share")
@@ -91,7 +91,7 @@ def test_a_record_holds_what_a_reader_needs(data: NodeData) -> None:
 
 
 def test_a_run_that_stopped_goes_on_to_the_same_records(data: NodeData, tmp_path: Path) -> None:
-    jobs = plan(data, [contender()], Folds("stratified", 3), [0])
+    jobs = plan(data, [spec()], Folds("stratified", 3), [0])
     whole = [record for _, record, _ in evaluate(data, jobs, tmp_path / "whole")]
     steps = evaluate(data, jobs, tmp_path / "run")
     next(steps)
@@ -106,7 +106,7 @@ def test_a_run_that_stopped_goes_on_to_the_same_records(data: NodeData, tmp_path
 
 def test_predictions_are_kept_and_made_where_they_lack(data: NodeData, tmp_path: Path) -> None:
     one = NodeData(data.nodes, data.labels, {"gk": data.inputs["gk"]})
-    jobs = plan(one, [contender()], Folds("stratified", 3), [0])
+    jobs = plan(one, [spec()], Folds("stratified", 3), [0])
     first = [without_times(record) for _, record, _ in evaluate(one, jobs, tmp_path)]
     assert not (tmp_path / "predictions.parquet").exists()
     again = list(evaluate(one, jobs, tmp_path, keep_predictions=True))
@@ -124,7 +124,7 @@ def test_predictions_are_kept_and_made_where_they_lack(data: NodeData, tmp_path:
 def test_a_class_that_the_training_part_lacks(data: NodeData) -> None:
     labels = ("alone", *data.labels[1:])
     odd = NodeData(data.nodes, labels, {"gk": data.inputs["gk"]})
-    jobs = plan(odd, [contender()], Folds("file", 1, ((data.nodes[0], data.nodes[1]),)), [0])
+    jobs = plan(odd, [spec()], Folds("file", 1, ((data.nodes[0], data.nodes[1]),)), [0])
     record, table = run_job(jobs[0], odd)
     assert record["sizes"]["unseen_classes"] == 1
     assert table["p_alone"].tolist() == [0.0, 0.0]
@@ -150,9 +150,9 @@ def test_data_that_cannot_be_evaluated(data: NodeData) -> None:
     with pytest.raises(ParameterError, match=r"'input' parameter of evaluate .* Got 'g2'"):
         NodeData.of(hon, ["s0"], ["a"], "g2")
     with pytest.raises(InputError, match="all labelled nodes are of the class 'a'"):
-        plan(NodeData.of(hon, ["s0"], ["a"]), [contender()], Folds(), [0])
+        plan(NodeData.of(hon, ["s0"], ["a"]), [spec()], Folds(), [0])
     with pytest.raises(ParameterError, match="a model is named twice: dge-bag, dge-bag"):
-        plan(data, [contender(), contender()], Folds(), [0])
+        plan(data, [spec(), spec()], Folds(), [0])
     some = NodeData.of(hon, ["s0", "x", "s1"], ["a", "b", "b"], "both")
     assert (some.nodes, some.labels, some.missing) == (("s0", "s1"), ("a", "b"), ("x",))
     for which in ("gk", "g1", "both"):  # a network without memory is never called gk

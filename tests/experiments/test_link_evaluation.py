@@ -7,7 +7,7 @@ import pytest
 
 import honlearn as hl
 from honlearn.errors import InputError, ParameterError
-from honlearn.experiments.evaluate import Contender
+from honlearn.experiments.evaluate import ModelSpec
 from honlearn.experiments.link_metrics import hits_at, link_scores, mean_reciprocal_rank
 from honlearn.experiments.links import LinkData, LinkProtocol, evaluate_links, plan_links
 from honlearn.experiments.registry import find_model, model_names
@@ -70,8 +70,8 @@ def test_one_kind_of_pairs_has_no_score() -> None:
 # --- evaluations ------------------------------------------------------------------------------------
 
 
-def contender(name: str = "dge-bag", **settings: object) -> Contender:
-    return Contender(find_model(name, "links"), {**QUICK, **settings})
+def spec(name: str = "dge-bag", **settings: object) -> ModelSpec:
+    return ModelSpec(find_model(name, "links"), {**QUICK, **settings})
 
 
 def test_every_ensemble_is_there_for_links() -> None:
@@ -81,7 +81,7 @@ def test_every_ensemble_is_there_for_links() -> None:
 
 def test_inputs_share_their_splits_and_none_sees_a_test_pair() -> None:
     data = LinkData(network(), LinkProtocol(repetitions=2), "both")
-    jobs = plan_links(data, [contender()], seed=3)
+    jobs = plan_links(data, [spec()], seed=3)
     assert [(job.input, job.repetition) for job in jobs] == [("gk", 0), ("gk", 1), ("g1", 0), ("g1", 1)]
     tests = [job.configuration["data"]["test"] for job in jobs]
     assert tests[:2] == tests[2:]
@@ -96,7 +96,7 @@ def test_inputs_share_their_splits_and_none_sees_a_test_pair() -> None:
 @pytest.mark.parametrize("which", ["gk", "g1", "both"])
 def test_a_network_without_memory_is_called_first_order(which: str) -> None:
     data = LinkData(network().first_order(), LinkProtocol(repetitions=1), which)
-    (job,) = plan_links(data, [contender()], seed=0)
+    (job,) = plan_links(data, [spec()], seed=0)
     assert job.input == "g1"
     assert data.visible("g1", job.seed).to_pandas().equals(data.split(job.seed).network.to_pandas())
 
@@ -106,7 +106,7 @@ def test_rebuilding_from_paths_leaves_no_context_of_a_test_pair() -> None:
         return hl.grow(cut_paths(paths(), pairs), order=2, tau=0.3, min_support=2)
 
     data = LinkData(network(), LinkProtocol(repetitions=1, rebuild=rebuild))
-    (job,) = plan_links(data, [contender()], seed=0)
+    (job,) = plan_links(data, [spec()], seed=0)
     assert job.configuration["folds"] == "0.1 directed exclude rebuilt"
     hidden = {frozenset(pair) for pair in data.split(job.seed).names}
     seen = data.visible("gk", job.seed)
@@ -116,7 +116,7 @@ def test_rebuilding_from_paths_leaves_no_context_of_a_test_pair() -> None:
 
 def test_a_run_goes_on_where_it_stopped(tmp_path) -> None:  # type: ignore[no-untyped-def]
     data = LinkData(network(), LinkProtocol(repetitions=2))
-    jobs = plan_links(data, [contender(), contender("dge-pool")], seed=0)
+    jobs = plan_links(data, [spec(), spec("dge-pool")], seed=0)
     running = evaluate_links(data, jobs, tmp_path)
     first = next(running)
     running.close()
@@ -139,4 +139,4 @@ def test_bad_protocols() -> None:
         LinkData(network(), LinkProtocol(), "g2")
     data = LinkData(network(), LinkProtocol(repetitions=1))
     with pytest.raises(ParameterError, match="a model is named twice"):
-        plan_links(data, [contender(), contender()], seed=0)
+        plan_links(data, [spec(), spec()], seed=0)

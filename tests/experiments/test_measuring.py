@@ -14,7 +14,7 @@ from honlearn.errors import InputError, ParameterError
 from honlearn.experiments import registry
 from honlearn.experiments.budgets import count_parameters, settings_for, widest
 from honlearn.experiments.folds import Folds
-from honlearn.experiments.measure import Bench, Plan, Row
+from honlearn.experiments.measure import Bench, Plan, TableRow
 from honlearn.experiments.registry import Entry, find_model
 from honlearn.experiments.search import Budget
 from honlearn.experiments.shapes import shape_of, with_shape
@@ -48,7 +48,7 @@ def nested(**more: object) -> Plan:
 
 @pytest.mark.usefixtures("nosy")
 def test_a_nested_search_never_sees_the_test_nodes(source: Source, tmp_path: Path) -> None:
-    row = Row("nosy", "g1")
+    row = TableRow("nosy", "g1")
     found = Bench(source, tmp_path, nested()).measure([row])[row]
     assert len(found.records) == 4
     fits = NosyClassifier.shown
@@ -74,7 +74,7 @@ def test_a_nested_search_never_sees_the_test_nodes(source: Source, tmp_path: Pat
 
 @pytest.mark.usefixtures("nosy")
 def test_a_nested_search_never_sees_the_test_links(source: Source, tmp_path: Path) -> None:
-    row, how = Row("nosy", "gk"), nested(repetitions=1, spaces={"nosy": {"power": [0.5, 2.0]}})
+    row, how = TableRow("nosy", "gk"), nested(repetitions=1, spaces={"nosy": {"power": [0.5, 2.0]}})
     bench = Bench(source, tmp_path, how, "links")
     [record] = bench.measure([row])[row].records
     assert record["search"]["trials"] == 3
@@ -94,7 +94,7 @@ def test_a_nested_search_never_sees_the_test_links(source: Source, tmp_path: Pat
 
 @pytest.mark.usefixtures("nosy")
 def test_the_paper_protocol_takes_the_best_on_the_tests(source: Source, tmp_path: Path) -> None:
-    row = Row("nosy", "g1")
+    row = TableRow("nosy", "g1")
     found = Bench(source, tmp_path, nested(protocol="paper")).measure([row])[row]
     assert found.tried == 3
     assert len(found.records) == 4
@@ -110,7 +110,7 @@ def test_the_paper_protocol_takes_the_best_on_the_tests(source: Source, tmp_path
 def test_the_paper_protocol_passes_over_settings_that_cannot_be_fitted(
     source: Source, tmp_path: Path
 ) -> None:
-    row, space = Row("fussy", "g1"), {"fussy": {"strength": [2.0, 3.0, 0.9]}}
+    row, space = TableRow("fussy", "g1"), {"fussy": {"strength": [2.0, 3.0, 0.9]}}
     how = nested(protocol="paper", spaces=space, budget=Budget(None, 4))
     found = Bench(source, tmp_path, how).measure([row])[row]
     assert (found.tried, len(found.records)) == (2, 4)
@@ -122,7 +122,7 @@ def test_the_paper_protocol_passes_over_settings_that_cannot_be_fitted(
 @pytest.mark.usefixtures("nosy")
 def test_a_plan_counts_the_trials_of_a_search(source: Source, tmp_path: Path) -> None:
     def seconds(**more: object) -> float:
-        [plan] = Bench(source, tmp_path, nested(**more)).planned([Row("nosy", "g1")])
+        [plan] = Bench(source, tmp_path, nested(**more)).planned([TableRow("nosy", "g1")])
         return plan.seconds
 
     fit = seconds(protocol="fixed")
@@ -136,7 +136,7 @@ def test_a_plan_counts_the_trials_of_a_search(source: Source, tmp_path: Path) ->
 @pytest.mark.usefixtures("nosy")
 def test_rows_that_cannot_be_had_have_a_reason(source: Source, tmp_path: Path) -> None:
     first = replace(source, network=source.network.first_order())
-    rows = [Row("nosy", "gk"), Row("nobody", "g1"), Row("nosy", "g1")]
+    rows = [TableRow("nosy", "gk"), TableRow("nobody", "g1"), TableRow("nosy", "g1")]
     found = Bench(first, tmp_path, nested(protocol="fixed")).measure(rows)
     assert [measured.reason for measured in found.values()] == [
         "the network is of first order; with a smaller --tau or --min-support its paths may grow more",
@@ -149,7 +149,7 @@ def test_rows_that_cannot_be_had_have_a_reason(source: Source, tmp_path: Path) -
 
 @pytest.mark.usefixtures("nosy")
 def test_answers_that_are_missing_are_made_and_first_folds(source: Source, tmp_path: Path) -> None:
-    row, bench = Row("nosy", "g1"), Bench(source, tmp_path, nested(protocol="fixed", first_folds=1))
+    row, bench = TableRow("nosy", "g1"), Bench(source, tmp_path, nested(protocol="fixed", first_folds=1))
     [record] = bench.measure([row])[row].records
     path = answers_path(tmp_path, record["digest"])
     path.unlink()
@@ -157,7 +157,7 @@ def test_answers_that_are_missing_are_made_and_first_folds(source: Source, tmp_p
     assert not path.exists()
     bench.measure([row], need_answers=True)
     assert path.exists()
-    plan = bench.planned([row, Row("nobody", "g1")])
+    plan = bench.planned([row, TableRow("nobody", "g1")])
     assert [(p.data, p.model, p.jobs, p.done) for p in plan] == [("small", "nosy", 1, 1)]
 
 

@@ -18,7 +18,7 @@ import pytest
 import honlearn as hl
 from honlearn.errors import InputError
 from honlearn.experiments.estimate import duration, planned, seconds_of
-from honlearn.experiments.evaluate import Contender, Job, NodeData, evaluate, plan
+from honlearn.experiments.evaluate import Job, ModelSpec, NodeData, evaluate, plan
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.links import GrownAnew, LinkData, LinkProtocol, LinkWork, plan_links
 from honlearn.experiments.registry import find_model
@@ -135,7 +135,7 @@ def data() -> NodeData:
 
 
 def jobs_on(data: NodeData) -> list[Job]:
-    return plan(data, [Contender(find_model("dge-bag"), QUICK)], Folds("stratified", 3), [0])
+    return plan(data, [ModelSpec(find_model("dge-bag"), QUICK)], Folds("stratified", 3), [0])
 
 
 def test_records_do_not_depend_on_the_number_of_processes(data: NodeData, tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_work_on_links_that_was_sent_elsewhere_gives_the_same_record() -> None:
     assert hon.parameters is not None
     data = LinkData(hon, LinkProtocol(0.1, 1, rebuild=GrownAnew(made.paths, hon.parameters)))
     settings = {**QUICK, "pair_width": 4, "n_threads": 1}
-    jobs = plan_links(data, [Contender(find_model("dge-bag", "links"), settings)], 0)
+    jobs = plan_links(data, [ModelSpec(find_model("dge-bag", "links"), settings)], 0)
     work, [sent] = pickle.loads(pickle.dumps((LinkWork(data), jobs)))
     assert work.run(sent)["scores"] == LinkWork(data).run(jobs[0])["scores"]
     assert (sent.digest, work.lacks(sent)) == (jobs[0].digest, False)

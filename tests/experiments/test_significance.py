@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -20,24 +21,45 @@ def record(fold: int, score: float, seed: int = 0, test: str | None = None) -> d
     }
 
 
-@pytest.mark.parametrize("count", [5, 9, 20])
-def test_wilcoxon_is_that_of_scipy(count: int) -> None:
-    values = np.random.default_rng(count).normal(0.4, 1, count)
-    assert wilcoxon(values.tolist()) == pytest.approx(stats.wilcoxon(values, method="exact").pvalue)
+def every_pattern(values: list[float]) -> float:
+    """Return the p-value by counting all patterns of signs that are as far out, as the test is defined."""
+    ranks = stats.rankdata(np.abs(values))
+    patterns = np.array(list(itertools.product((0, 1), repeat=len(values))))
+    distance = np.abs(patterns @ ranks - ranks.sum() / 2)
+    own = abs(ranks[np.asarray(values) > 0].sum() - ranks.sum() / 2)
+    return float((distance >= own - 1e-9).mean())
 
 
-def test_wilcoxon_with_ties_counts_every_pattern() -> None:
+@pytest.mark.parametrize("count", [2, 5, 9, 14])
+def test_wilcoxon_is_exact(count: int) -> None:
+    values = np.random.default_rng(count).normal(0.4, 1, count).tolist()
+    assert wilcoxon(values) == pytest.approx(every_pattern(values))
+
+
+@pytest.mark.parametrize("values", [[1, 1, 2], [1, -1, 2], [-1, -1, -1], [0.02, 0.02, -0.02, 0.04, 0.04] * 2])
+def test_wilcoxon_with_ties_counts_every_pattern(values: list[float]) -> None:
+    assert wilcoxon(values) == pytest.approx(every_pattern(values))
+
+
+def test_wilcoxon_rounds_and_drops_zeros() -> None:
     # Ranks 1.5, 1.5 and 3: of 8 sign patterns the two with all signs equal are as far out.
     assert wilcoxon([1, 1, 2]) == pytest.approx(2 / 8)
-    assert wilcoxon([1, -1, 2]) == pytest.approx(6 / 8)
     assert wilcoxon([0.1 + 0.2, 0.3, -0.3]) == pytest.approx(wilcoxon([0.3, 0.3, -0.3]))
+    assert wilcoxon([0.5, 0.0, 0.25, 0.0]) == pytest.approx(2 / 4)
     assert wilcoxon([0.0, 0.0]) == 1.0
+    assert wilcoxon([0.5, 0.0]) == 1.0
     assert wilcoxon([0.5]) is None
 
 
-def test_wilcoxon_of_many_is_nearly_exact() -> None:
-    values = np.random.default_rng(0).normal(0.3, 1, 40)
-    assert wilcoxon(values.tolist()) == pytest.approx(stats.wilcoxon(values).pvalue, rel=0.03)
+@pytest.mark.parametrize("digits", [12, 1])
+def test_wilcoxon_of_many_pairs_is_nearly_that_of_sampled_patterns(digits: int) -> None:
+    values = np.round(np.random.default_rng(0).normal(0.3, 1, 40), digits)
+    values = values[values != 0]
+    ranks = stats.rankdata(np.abs(values))
+    signs = np.random.default_rng(1).random((100_000, len(values))) < 0.5
+    distance = np.abs(signs @ ranks - ranks.sum() / 2)
+    sampled = (distance >= abs(ranks[values > 0].sum() - ranks.sum() / 2)).mean()
+    assert wilcoxon(values.tolist()) == pytest.approx(sampled, abs=0.005)
 
 
 def test_pairs_are_the_same_test_parts() -> None:

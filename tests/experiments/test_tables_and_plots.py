@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 import honlearn as hl
 from honlearn.experiments.comparison import Measurements, comparison_table
-from honlearn.experiments.measure import Measured, Row
+from honlearn.experiments.measure import Measured, TableRow
 from honlearn.experiments.paper_tables import budget_table
 from honlearn.experiments.plots import Panel, Plot, Series, _draw_panel, drawn
 from honlearn.experiments.sources import Source
@@ -41,7 +41,7 @@ def wiki() -> Source:
 
 
 def test_ours_beside_the_published(wiki: Source) -> None:
-    rows = [Row("gcn", "g1"), Row("gat", "g1"), Row("dge-bag", "gk")]
+    rows = [TableRow("gcn", "g1"), TableRow("gat", "g1"), TableRow("dge-bag", "gk")]
     found = {
         rows[0]: measured("gcn", 0.60, 0.62, 0.61, 0.60, 0.62),
         rows[1]: Measured(reason="no model gat for nodes"),
@@ -72,14 +72,14 @@ def test_ours_beside_the_published(wiki: Source) -> None:
 
 
 def test_the_optimism_is_told(wiki: Source) -> None:
-    row = Row("dge-bag", "gk")
+    row = TableRow("dge-bag", "gk")
     found = Measured(measured("dge-bag", 0.6, 0.7).records, "", 0.0123, 8)
     table = comparison_table("table-2", "T", "nodes", [row], [Measurements(wiki, {row: found})], [])
     assert any("up to 8 tried" in note and "0.012 lower on average" in note for note in table.notes)
 
 
 def test_the_optimism_is_told_under_budgets_too(wiki: Source) -> None:
-    row = Row("dge-bag", "gk", 2, "10k")
+    row = TableRow("dge-bag", "gk", 2, "10k")
     found = Measured(measured("dge-bag", 0.6, 0.7).records, "", 0.0123, 8)
     table = budget_table("table-5", [row], [Measurements(wiki, {row: found})], [])
     assert any("up to 8 tried" in note and "0.012 lower on average" in note for note in table.notes)

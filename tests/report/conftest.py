@@ -29,7 +29,7 @@ INSTALL_SECONDS = 300
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Eight homes and two hubs, four learners, three folds, two rows."""
+    """Eight homes and two hubs, four learners, three folds, two models."""
     network = small_network()
     return write_run(tmp_path_factory.mktemp("small") / "run", network, small_labels(network))
 

@@ -111,7 +111,7 @@ def write_run(
 
 
 def link_run(folder: Path) -> Path:
-    """Write a run on links: one row, one repetition, six pairs and a link that is not there."""
+    """Write a run on links: one model, one repetition, six pairs and a link that is not there."""
     network = small_network()
     artefacts.write_network(folder, network)
     asked: dict[str, Any] = {"task": "links", "model": "dge-bag", "input": "gk", "seed": 0, "fold": 0}

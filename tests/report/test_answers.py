@@ -1,46 +1,53 @@
-"""What follows from the answers of a row, against scikit-learn and by hand."""
+"""What follows from the predictions of a model, against scikit-learn and by hand."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from report_cases import EVIL
 from sklearn.metrics import cohen_kappa_score, confusion_matrix, precision_recall_fscore_support
 
-from honlearn.report.answers import Said, answers_of, class_scores, confusion, packed, reliability
+from honlearn.report.answers import ModelPredictions, answers_of, class_scores, confusion, packed, reliability
 from honlearn.report.diversity import curves, likeness
 from honlearn.results.metrics import kappas
 from honlearn.results.runs import read_run
 
 
-def made(nodes: int = 60, classes: int = 4, learners: int = 3) -> Said:
+def made(nodes: int = 60, classes: int = 4, learners: int = 3) -> ModelPredictions:
     draw = np.random.default_rng(5)
     members = draw.dirichlet(np.ones(classes), (learners, nodes)).astype(np.float32)
     truth = draw.integers(0, classes - 1, nodes)  # the last class never occurs
     names = [f"n{i}" for i in range(nodes)]
     kinds = [f"c{i}" for i in range(classes)]
     fold = np.arange(nodes) % 3
-    return Said(names, kinds, truth, fold, members.mean(0), members, None, None, 0, 0)
+    return ModelPredictions(names, kinds, truth, fold, members.mean(0), members, None, None, 0, 0)
 
 
 def test_confusion_and_scores_by_class_are_scikit_learns() -> None:
-    said = made()
+    given = made()
     every = list(range(4))
-    assert confusion(said).tolist() == confusion_matrix(said.truth, said.predicted, labels=every).tolist()
-    expected = precision_recall_fscore_support(said.truth, said.predicted, labels=every, zero_division=0)
-    rows = class_scores(said)
+    assert confusion(given).tolist() == confusion_matrix(given.truth, given.predicted, labels=every).tolist()
+    expected = precision_recall_fscore_support(given.truth, given.predicted, labels=every, zero_division=0)
+    rows = class_scores(given)
     for place, name in enumerate(("precision", "recall", "f1")):
         assert [row[name] or 0.0 for row in rows] == pytest.approx(expected[place].tolist())
     assert [row["support"] for row in rows] == expected[3].tolist()
     assert rows[3]["recall"] is None  # there is nothing to recall
 
 
+def predictions(nodes: str, truth: list[int], proba: Any) -> ModelPredictions:
+    """Return predictions of two classes in one fold, of a model without learners."""
+    fold = np.zeros(len(nodes), np.int64)
+    return ModelPredictions(list(nodes), ["x", "y"], np.array(truth), fold, proba, None, None, None, 0, 0)
+
+
 def test_reliability_by_hand() -> None:
     proba = np.array([[0.95, 0.05], [0.95, 0.05], [0.65, 0.35], [0.65, 0.35]])
-    said = Said(list("abcd"), ["x", "y"], np.array([0, 0, 0, 1]), np.zeros(4, int), proba, *[None] * 3, 0, 0)
-    found = reliability(said)
+    given = predictions("abcd", [0, 0, 0, 1], proba)
+    found = reliability(given)
     bins = {round(b["from"], 1): (b["nodes"], b["accuracy"]) for b in found["bins"] if b["nodes"]}
     assert bins == {0.9: (2, 1.0), 0.6: (2, 0.5)}
     assert found["error"] == pytest.approx(0.5 * 0.05 + 0.5 * 0.15)
@@ -48,8 +55,8 @@ def test_reliability_by_hand() -> None:
 
 
 def test_certain_predictions_are_in_the_last_bin() -> None:
-    said = Said(["a"], ["x", "y"], np.array([0]), np.zeros(1, int), np.array([[1.0, 0.0]]), *[None] * 3, 0, 0)
-    assert reliability(said)["bins"][-1]["nodes"] == 1
+    given = predictions("a", [0], np.array([[1.0, 0.0]]))
+    assert reliability(given)["bins"][-1]["nodes"] == 1
 
 
 def test_kappa_is_scikit_learns() -> None:
@@ -62,16 +69,16 @@ def test_kappa_is_scikit_learns() -> None:
 
 
 def test_a_point_for_each_pair_and_fold() -> None:
-    said = made(learners=4)
-    found = likeness(said)
+    given = made(learners=4)
+    found = likeness(given)
     assert found is not None
     assert len(found["points"]) == found["pairs"] == 3 * 6
     fold, i, j, kappa, loss = found["points"][0]
-    here = said.fold == fold
-    assert said.members is not None
-    votes = said.members.argmax(2)
+    here = given.fold == fold
+    assert given.members is not None
+    votes = given.members.argmax(2)
     assert kappa == pytest.approx(cohen_kappa_score(votes[i, here], votes[j, here]))
-    right = said.members[[i, j]][:, here][:, np.arange(here.sum()), said.truth[here]]
+    right = given.members[[i, j]][:, here][:, np.arange(here.sum()), given.truth[here]]
     assert loss == pytest.approx(-np.log(right).mean(), rel=1e-5)
 
 
@@ -99,14 +106,14 @@ def test_curves_average_fits_and_stages() -> None:
 
 def test_folds_are_joined_each_node_once(run: Path) -> None:
     study = read_run(run).studies[0]
-    said = answers_of(study, study.rows[0])
-    assert said is not None
-    assert sorted(said.nodes) == sorted(study.labels() or {})
-    assert EVIL in said.nodes
-    assert said.members is not None
-    assert said.members.shape == (4, len(said.nodes), 2)
+    given = answers_of(study, study.models[0])
+    assert given is not None
+    assert sorted(given.nodes) == sorted(study.labels() or {})
+    assert EVIL in given.nodes
+    assert given.members is not None
+    assert given.members.shape == (4, len(given.nodes), 2)
     labels = study.labels() or {}
-    assert [said.classes[t] for t in said.truth] == [labels[node] for node in said.nodes]
-    page = packed(said, {EVIL: 3}, with_learners=False)
+    assert [given.classes[t] for t in given.truth] == [labels[node] for node in given.nodes]
+    page = packed(given, {EVIL: 3}, with_learners=False)
     assert page["learners"] is None
-    assert page["confusion"] == confusion(said).tolist()
+    assert page["confusion"] == confusion(given).tolist()

@@ -44,10 +44,10 @@ def test_the_page_is_one_file_with_a_policy_of_its_own_scripts(page: Path) -> No
 
 def test_the_content_is_that_of_the_run(page: Path, run: Path) -> None:
     study = content_of(page.read_text(encoding="utf-8"))["study"]
-    assert [row["name"] for row in study["rows"]] == ["dge-bag · gk", "dge-bag · g1"]
+    assert [model["name"] for model in study["models"]] == ["dge-bag · gk", "dge-bag · g1"]
     records = list(Records(run))
     values = [record["scores"]["micro_f1"] for record in records[:3]]
-    found = study["rows"][0]["scores"]["micro_f1"]
+    found = study["models"][0]["scores"]["micro_f1"]
     assert found["mean"] == pytest.approx(np.mean(values), rel=1e-5)
     assert found["std"] == pytest.approx(np.std(values, ddof=1), rel=1e-5)
     assert study["missing"] == []
@@ -63,7 +63,7 @@ def test_a_run_with_records_alone_still_has_a_page(tmp_path: Path) -> None:
     study = content_of(text)["study"]
     assert study["network"] is None
     assert study["predictions"] == {}
-    assert len(study["rows"]) == 2
+    assert len(study["models"]) == 2
     assert any("the network" in part for part in study["missing"])
     assert "did not keep everything" in text
 
@@ -84,12 +84,12 @@ def test_other_settings_are_another_row_and_other_data_another_study(tmp_path: P
     run = write_run(tmp_path / "run", network, labels, models=[("dge-bag", "gk")])
     write_run(run, network, labels, models=[("dge-bag", "gk")], learners=2)
     write_run(run, network, {**labels, "A": "third"}, models=[("dge-pool", "gk")])
-    studies = {len(study.rows): study for study in read_run(run).studies}
-    assert [row.name for row in studies[2].rows] == [
+    studies = {len(study.models): study for study in read_run(run).studies}
+    assert [model.name for model in studies[2].models] == [
         "dge-bag · gk (n_learners=4)",
         "dge-bag · gk (n_learners=2)",
     ]
-    assert [row.name for row in studies[1].rows] == ["dge-pool · gk"]
+    assert [model.name for model in studies[1].models] == ["dge-pool · gk"]
     content = content_of(write_report(run, tmp_path / "report.html").read_text(encoding="utf-8"))
     assert len(content["others"]) == 1
 
@@ -97,11 +97,11 @@ def test_other_settings_are_another_row_and_other_data_another_study(tmp_path: P
 def test_links_have_pairs_a_curve_and_new_links(tmp_path: Path) -> None:
     run = link_run(tmp_path / "run")
     study = content_of(write_report(run, tmp_path / "r.html").read_text(encoding="utf-8"))["study"]
-    said = study["links"]["dge-bag · gk"]
-    assert said["new"] == [["A", EVIL, 0.7, 0.5]]
-    assert said["pairs"][0] == ["A", "hub one"]
+    links = study["links"]["dge-bag · gk"]
+    assert links["new"] == [["A", EVIL, 0.7, 0.5]]
+    assert links["pairs"][0] == ["A", "hub one"]
     # The surest two are right, the third is not, the fourth is: precision 1, 1, 2/3, 3/4.
-    assert [point[1] for point in said["curve"]][:4] == pytest.approx([1, 1, 2 / 3, 3 / 4], abs=1e-4)
+    assert [point[1] for point in links["curve"]][:4] == pytest.approx([1, 1, 2 / 3, 3 / 4], abs=1e-4)
     assert study["predictions"] == {}
 
 

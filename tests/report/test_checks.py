@@ -10,7 +10,7 @@ import pytest
 from honlearn.report.checks import SEVERITIES, Evidence, run_checks
 
 
-def row(name: str = "dge-bag · gk", records: int = 5, **scores: float) -> dict[str, Any]:
+def model(name: str = "dge-bag · gk", records: int = 5, **scores: float) -> dict[str, Any]:
     model, _, given = name.partition(" · ")
     found = {key: {"mean": value, "std": 0.01, "values": []} for key, value in scores.items()}
     return {"name": name, "model": model, "input": given, "records": records, "scores": found}
@@ -21,8 +21,8 @@ def curve(kind: str, mean: list[float]) -> dict[str, Any]:
 
 
 def codes(**evidence: Any) -> list[str]:
-    given = {"task": "nodes", "rows": [row(micro_f1=0.9)], **evidence}
-    return [found["code"] for found in run_checks(Evidence(**given))["fired"]]
+    given = {"task": "nodes", "models": [model(micro_f1=0.9)], **evidence}
+    return [found["code"] for found in run_checks(Evidence(**given))["raised"]]
 
 
 LABELS = {f"n{i}": "abc"[i % 3] for i in range(30)}
@@ -38,26 +38,26 @@ CASES = {
         {"entities": 9, "conditional": 4, "memory": (0.5, 3.0)},
     ),
     "H005": (
-        {"rows": [row(micro_f1=0.9) | {"against_g1": 0.4}, row("dge-bag · g1", micro_f1=0.89)]},
-        {"rows": [row(micro_f1=0.9) | {"against_g1": 0.01}, row("dge-bag · g1", micro_f1=0.5)]},
+        {"models": [model(micro_f1=0.9) | {"against_g1": 0.4}, model("dge-bag · g1", micro_f1=0.89)]},
+        {"models": [model(micro_f1=0.9) | {"against_g1": 0.01}, model("dge-bag · g1", micro_f1=0.5)]},
     ),
     "H006": ({"test_size": 20}, {"test_size": 200}),
     "H007": ({"labels": {str(i): "a" if i else "b" for i in range(9)}}, {"labels": LABELS}),
-    "H008": ({"labels": LABELS, "rows": [row(micro_f1=0.3)]}, {"labels": LABELS}),
+    "H008": ({"labels": LABELS, "models": [model(micro_f1=0.3)]}, {"labels": LABELS}),
     "H009": ({"calibration": {"r": (0.2, 0.2)}}, {"calibration": {"r": (0.05, 0.0)}}),
-    "H010": ({"rows": [row(records=1, micro_f1=0.9)]}, {}),
+    "H010": ({"models": [model(records=1, micro_f1=0.9)]}, {}),
     "H011": ({"missing": ["3 labelled nodes are not in the network"]}, {}),
-    "H012": ({"rows": [row(micro_f1=0.9, gain=-0.02)]}, {"rows": [row(micro_f1=0.9, gain=0.02)]}),
+    "H012": ({"models": [model(micro_f1=0.9, gain=-0.02)]}, {"models": [model(micro_f1=0.9, gain=0.02)]}),
     "H013": ({"never": {"r": ["a"]}}, {"never": {"r": []}}),
     "H014": (
         {"curves": {"r": [curve("validation_loss", [3.0, 2.0])]}, "max_epochs": {"r": 2}},
         {"curves": {"r": [curve("validation_loss", [3.0, 2.0])]}, "max_epochs": {"r": 9}},
     ),
     "H015": ({"entities": 9, "conditional": 1, "sinks": 5}, {"entities": 9, "conditional": 1, "sinks": 1}),
-    "H016": ({"rows": [row(), row("gcn · g1", records=3)]}, {"rows": [row(), row("gcn · g1")]}),
+    "H016": ({"models": [model(), model("gcn · g1", records=3)]}, {"models": [model(), model("gcn · g1")]}),
     "H017": (
-        {"task": "links", "rows": [row(auprc=0.9)], "degrees": 0.89},
-        {"task": "links", "rows": [row(auprc=0.95)], "degrees": 0.89},
+        {"task": "links", "models": [model(auprc=0.9)], "degrees": 0.89},
+        {"task": "links", "models": [model(auprc=0.95)], "degrees": 0.89},
     ),
     "H018": ({"labels": LABELS, "homophily": 0.3}, {"labels": LABELS, "homophily": 0.8}),
 }
@@ -74,14 +74,14 @@ def test_a_network_without_contexts_is_of_first_order() -> None:
     assert "H004" in codes(entities=5)
 
 
-def test_nothing_known_nothing_said_and_the_gravest_first() -> None:
+def test_nothing_known_nothing_raised_and_the_gravest_first() -> None:
     assert codes() == []
-    found = run_checks(Evidence("nodes", [row(micro_f1=0.2)], LABELS, test_size=9, kappa={"r": 1.0}))
-    severity = [SEVERITIES.index(check["severity"]) for check in found["fired"]]
+    found = run_checks(Evidence("nodes", [model(micro_f1=0.2)], LABELS, test_size=9, kappa={"r": 1.0}))
+    severity = [SEVERITIES.index(check["severity"]) for check in found["raised"]]
     assert severity == sorted(severity)
-    assert {check["severity"] for check in found["fired"]} == set(SEVERITIES)
+    assert {check["severity"] for check in found["raised"]} == set(SEVERITIES)
     assert found["ran"] == len(CASES)
-    for check in found["fired"]:
+    for check in found["raised"]:
         assert re.fullmatch(r"H\d{3}", check["code"])
         assert check["seen"].endswith(".")
         assert check["advice"].endswith(".")

@@ -13,7 +13,7 @@ import honlearn as hl
 from honlearn.report import explorer as module
 from honlearn.report.explorer import explorer, next_step_changes
 from honlearn.report.layout import equal_area, link_layout, place_nodes
-from honlearn.report.study import told_by_memory
+from honlearn.report.study import context_information_gain
 
 KINDS = {"u1": "u1", "u2": "<u2", "u4": "<u4", "i2": "<i2", "i4": "<i4", "f4": "<f4"}
 
@@ -129,4 +129,4 @@ def test_linked_nodes_stand_near_one_another_and_the_layout_is_the_same_again() 
 
 
 def test_memory_tells_nothing_in_a_first_order_network() -> None:
-    assert told_by_memory(hl.grow([["a", "b"], ["a", "c"]], order=1)) == (0.0, 1.0)
+    assert context_information_gain(hl.grow([["a", "b"], ["a", "c"]], order=1)) == (0.0, 1.0)

@@ -63,7 +63,7 @@ def test_votes_are_those_of_the_relatives_named(files: Path, tmp_path: Path) -> 
     study = read_run(tmp_path / "run").studies[0]
     network = study.network()
     assert network is not None
-    for record in study.rows[0].records:
+    for record in study.models[0].records:
         answers = study.answers(record)
         assert answers is not None
         # With one draw the prediction is the mean of exactly these votes.
@@ -80,13 +80,13 @@ def test_a_run_on_links_shows_pairs_and_new_links(files: Path, tmp_path: Path) -
         command("report", tmp_path / "run", "-o", tmp_path / "page.html", "--nodes", files / "nodes.csv") == 0
     )
     study = content_of((tmp_path / "page.html").read_text(encoding="utf-8"))["study"]
-    said = study["links"]["dge-bag · gk"]
-    assert said["pairs"]
-    assert said["curve"]
+    links = study["links"]["dge-bag · gk"]
+    assert links["pairs"]
+    assert links["curve"]
     assert study["network"]["layout"] == "map"
     hon = hl.load_network(files / "net.hon").first_order()
     linked = {(s, t) for s, t, _ in hon.to_pandas().itertuples(index=False)}
-    assert not {(u, v) for u, v, *_ in said["new"]} & linked
+    assert not {(u, v) for u, v, *_ in links["new"]} & linked
 
 
 def test_artefacts_may_be_left_out(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

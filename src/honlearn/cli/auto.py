@@ -1,6 +1,6 @@
 """``honlearn train PATHS LABELS -o MODEL --auto``: the network is chosen, from path data, for the task.
 
-In: words that say how paths are read and which parameters are fixed. Out: counts of grams in place of a
+In: words for how paths are read and which parameters are fixed. Out: counts of grams in place of a
 network, settings of the model, and after the fit the table of the networks that were tried.
 """
 
@@ -44,7 +44,7 @@ MinSupport = Annotated[
 
 @dataclass(frozen=True)
 class Choice:
-    """What the command line says of choosing a network: whether, how far back, what is fixed, how to read."""
+    """The options for choosing a network: whether, how far back, what is fixed, how to read."""
 
     wanted: bool = False
     order: int | None = None
@@ -57,10 +57,10 @@ class Choice:
         from honlearn.errors import InputError, ParameterError, check_integer, check_real, listed
 
         fixed = {"order": self.order, "tau": self.tau, "min_support": self.min_support}
-        said = [name for name, value in fixed.items() if value is not None] + list(self.reading)
+        given = [name for name, value in fixed.items() if value is not None] + list(self.reading)
         if not self.wanted:
-            if said:
-                options = listed(f"--{name.replace('_', '-')}" for name in said)
+            if given:
+                options = listed(f"--{name.replace('_', '-')}" for name in given)
                 raise ParameterError(
                     f"{options}: only with --auto, which grows the network from paths; {source} is read as "
                     "a network"

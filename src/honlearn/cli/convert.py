@@ -21,7 +21,7 @@ def convert(
         ),
     ],
 ) -> None:
-    """Write a network in another format; the extensions say which."""
+    """Write a network in another format, by the extension of the file."""
     from honlearn.hon.formats import check_target, load_network, save
 
     check_target(out)

@@ -15,12 +15,12 @@ import typer
 from honlearn.cli import settings as words
 
 if TYPE_CHECKING:
-    from honlearn.experiments.evaluate import Contender, NodeData
+    from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.experiments.folds import Folds
     from honlearn.hon.build import GramCounts
 
-# For readers of rows whose network has no contexts.
-NO_MEMORY = "note: the network is of first order: there is no gk, and its rows say g1"
+# For results whose network has no contexts.
+NO_MEMORY = "note: this is a first-order network: there is no gk, and results are for g1"
 COLUMNS = {
     "micro F1": ("micro_f1", 3),
     "macro F1": ("macro_f1", 3),
@@ -123,13 +123,13 @@ def evaluate(
 
     entries = list({entry.name: entry for entry in (find_model(name, task) for name in model)}.values())
     words.check_owners(set_, entries)
-    contenders = [engine.Contender(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
+    specs = [engine.ModelSpec(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
     split = chosen_folds(folds, folds_file)
     nodes, classes = read_labels(words.needed_labels(labels), label_column)
     counts = chosen_from(paths, input)
     data = engine.NodeData.of(load_network(network), nodes, classes, input, counts)
-    grid = engine.plan(data, contenders, split, range(seed, seed + seeds))
-    notes = _notes(data, split, input) + _left_out(data, contenders)
+    grid = engine.plan(data, specs, split, range(seed, seed + seeds))
+    notes = _notes(data, split, input) + _left_out(data, specs)
     for note in notes:
         typer.echo(note, err=True)
     if dry_run:
@@ -220,16 +220,16 @@ def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:
     return notes
 
 
-def _left_out(data: NodeData, contenders: Sequence[Contender]) -> list[str]:
-    """Return a note on models that have no row on the input auto."""
+def _left_out(data: NodeData, specs: Sequence[ModelSpec]) -> list[str]:
+    """Return a note on models that cannot run on the input auto."""
     from honlearn.errors import listed
 
-    left = [one.entry.name for one in contenders if not one.entry.chooses_network]
+    left = [one.entry.name for one in specs if not one.entry.chooses_network]
     if "auto" not in data.inputs or not left:
         return []
     return [
         f"note: {listed(left, 40)} cannot choose a network and {'has' if len(left) == 1 else 'have'} no "
-        "row on the input auto"
+        "result on the input auto"
     ]
 
 
@@ -262,7 +262,7 @@ def show_plan(grid: Sequence[Any], output: Path, n_edges: Mapping[str, int], pro
 
 
 def tell_of_others(output: Path, jobs: Sequence[Any]) -> None:
-    """Say that a run holds records of other commands, so that nobody wonders why it starts anew."""
+    """Return a note where a run holds records of other commands, which explains why it starts anew."""
     from honlearn.results.records import Records
 
     asked = {job.digest for job in jobs}
@@ -301,7 +301,7 @@ def print_rows(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, int]
     console.width = max(needed, console.width)
     console.print(table)
     fits = rows[0]["records"]
-    typer.echo(f"mean ± standard deviation over {fits} fits a row; single: the mean learner alone")
+    typer.echo(f"mean ± standard deviation over {fits} fits per model; single: the mean learner alone")
 
 
 def _named(row: Mapping[str, Any]) -> str:

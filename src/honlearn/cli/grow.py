@@ -50,7 +50,7 @@ def grow(
     from honlearn.hon.build import grow as build
     from honlearn.hon.formats import check_target, save
 
-    # What can be known to fail is said before a long reading, not after it.
+    # What is known to fail raises before a long reading, not after it.
     check_integer("grow", "order", order, 1)
     check_real("grow", "tau", tau, 0)
     check_target(output)

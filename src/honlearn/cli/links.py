@@ -17,7 +17,7 @@ from honlearn.cli import settings as words
 if TYPE_CHECKING:
     import pandas
 
-    from honlearn.experiments.evaluate import Contender
+    from honlearn.experiments.evaluate import ModelSpec
     from honlearn.experiments.links import Rebuild
     from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
@@ -43,7 +43,7 @@ class Execution(NamedTuple):
 
 
 def fit_links(
-    contender: Contender,
+    spec: ModelSpec,
     network: HigherOrderNetwork | GramCounts,
     pairs: Path | None,
     folder: Path,
@@ -55,7 +55,7 @@ def fit_links(
     started = time.perf_counter()
     named, labels = ([], []) if pairs is None else read_pairs(pairs, network, labelled=True)
     estimator = fit_in_folder(
-        contender,
+        spec,
         network,
         folder,
         seed,
@@ -145,7 +145,7 @@ def evaluate_on_links(
     from honlearn.cli.evaluate import NO_MEMORY, print_rows, show_plan, tell_of_others
     from honlearn.cli.watch import LINKS_SHOWN, reporter
     from honlearn.experiments import links as engine
-    from honlearn.experiments.evaluate import Contender
+    from honlearn.experiments.evaluate import ModelSpec
     from honlearn.experiments.machine import machine
     from honlearn.experiments.registry import find_model
     from honlearn.hon.formats import load_network
@@ -153,11 +153,11 @@ def evaluate_on_links(
 
     entries = list({e.name: e for e in (find_model(name, "links") for name in models)}.values())
     words.check_owners(set_, entries)
-    contenders = [Contender(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
+    specs = [ModelSpec(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
     hon = load_network(network)
     anew = None if rebuild is None else grow_without(rebuild, hon)
     data = engine.LinkData(hon, engine.LinkProtocol(*protocol, rebuild=anew), which)
-    jobs = engine.plan_links(data, contenders, seed)
+    jobs = engine.plan_links(data, specs, seed)
     counts = data.split(jobs[0].seed).counts
     notes = [] if which == "g1" or "gk" in data.inputs else [NO_MEMORY]
     notes.append(
@@ -208,7 +208,7 @@ def grow_without(source: Path, network: HigherOrderNetwork) -> Rebuild:
 
     if network.parameters is None:
         raise InputError(
-            f"{source}: the network does not say how it was grown, so it cannot be grown anew; "
+            f"{source}: the network has no record of how it was grown, so it cannot be grown anew; "
             "grow it with 'honlearn grow' and keep it as .hon"
         )
     return GrownAnew(read_paths(source), network.parameters)

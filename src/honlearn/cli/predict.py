@@ -1,4 +1,4 @@
-"""``honlearn predict MODEL``: classes, probabilities and doubts of nodes or links, from a saved model.
+"""``honlearn predict MODEL``: classes, probabilities and uncertainties of nodes or links, from a saved model.
 
 In: a folder that ``train`` wrote. Out: a table with node, label, one probability a class, confidence,
 entropy and disagreement (of links: the pair, its probability and the disagreement), as CSV on standard
@@ -92,7 +92,7 @@ def predict(
 
 
 def emit(table: pandas.DataFrame, output: Path | None, as_json: bool) -> None:
-    """Print a table, or write it to a file and say so."""
+    """Print a table, or write it to a file and print where."""
     if output is None:
         typer.echo(_json(table) if as_json else _csv(table), nl=as_json)
         return

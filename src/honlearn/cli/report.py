@@ -49,7 +49,7 @@ def report(
 
 
 def read_facts(path: Path) -> dict[str, dict[str, str]]:
-    """Return what a CSV says of nodes: the first column is the node, the others are named by the header."""
+    """Return the facts of nodes in a CSV: the first column is the node, the header names the others."""
     from honlearn.errors import FormatError
     from honlearn.labels import csv_rows
 

@@ -95,7 +95,7 @@ def reproduce(
     from honlearn.hon.statistics import GrowParameters
 
     if auto and name not in (*CHOOSING, "all"):
-        raise ParameterError(f"--auto adds rows to {listed(CHOOSING)}, not to {name!r}; leave it out")
+        raise ParameterError(f"--auto adds models to {listed(CHOOSING)}, not to {name!r}; leave it out")
     grown = GrowParameters(order, tau, min_support)
     sources = [find_source(word, source or [], grown, label_column) for word in data or ["us_flights"]]
     canonical = None if model is None else _canonical(model, TASKS.get(name, "nodes"))
@@ -136,7 +136,7 @@ def reproduce(
 
 
 def _show(request: Request, as_json: bool, keep_going: bool) -> dict[str, Any] | None:
-    """Make a table or figure, print it, and say where its files are; for JSON, return what is known of it."""
+    """Make a table or figure, print it and where its files are; for JSON, return what is known of it."""
     from honlearn.errors import HonlearnError
     from honlearn.experiments.reproduce import reproduce as make
     from honlearn.experiments.tables import Table

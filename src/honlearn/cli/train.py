@@ -19,7 +19,7 @@ from honlearn.cli import settings as words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from honlearn.experiments.evaluate import Contender, NodeData
+    from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
 
@@ -65,7 +65,7 @@ def train(
     on_empty: reader.OnEmpty = "error",
 ) -> None:
     """Fit a model on every labelled node of a network, or on its links, and save it."""
-    from honlearn.experiments.evaluate import Contender, NodeData
+    from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.experiments.registry import find_model
     from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
@@ -89,7 +89,7 @@ def train(
     )
     choice = choosing.Choice(auto, order, tau, min_support, reading)
     choice.check(entry, network)
-    contender = Contender(entry, choice.settings(words.parse_settings(set_, entry)))
+    spec = ModelSpec(entry, choice.settings(words.parse_settings(set_, entry)))
     check_folder(output, force)
     facts: dict[str, Any] = {"model": str(output), "name": entry.name}
     labelled = ([], []) if task == "links" else read_labels(words.needed_labels(labels), label_column)
@@ -97,12 +97,12 @@ def train(
     if task == "links":
         from honlearn.cli.links import fit_links
 
-        facts |= fit_links(contender, source, labels, output, seed)
+        facts |= fit_links(spec, source, labels, output, seed)
     else:
         data = NodeData.of(source, *labelled)
         if data.missing:
             typer.echo(missing_line(data.missing), err=True)
-        facts |= fit_and_save(contender, data, output, seed)
+        facts |= fit_and_save(spec, data, output, seed)
     if as_json:
         import json
 
@@ -113,13 +113,13 @@ def train(
             choosing.print_tried(facts.get("networks", []))
 
 
-def fit_and_save(contender: Contender, data: NodeData, folder: Path, seed: int) -> dict[str, Any]:
+def fit_and_save(spec: ModelSpec, data: NodeData, folder: Path, seed: int) -> dict[str, Any]:
     """Fit on all nodes, save to `folder`, and return what is worth saying."""
     import time
 
     started = time.perf_counter()
     estimator = fit_in_folder(
-        contender,
+        spec,
         next(iter(data.inputs.values())),
         folder,
         seed,
@@ -130,7 +130,7 @@ def fit_and_save(contender: Contender, data: NodeData, folder: Path, seed: int) 
 
 
 def fit_in_folder(
-    contender: Contender,
+    spec: ModelSpec,
     network: HigherOrderNetwork | GramCounts,
     folder: Path,
     seed: int,
@@ -144,13 +144,13 @@ def fit_in_folder(
 
     hidden = folder / _CHECKPOINT
     hidden.mkdir(parents=True, exist_ok=True)
-    made = dict(contender.settings)
-    if "checkpoint" in contender.entry.keywords():
+    made = dict(spec.settings)
+    if "checkpoint" in spec.entry.keywords():
         # Named by what is fitted: other words find no checkpoint of theirs and start anew.
-        asked = [contender.entry.name, contender.configuration(), seed, *examples]
+        asked = [spec.entry.name, spec.configuration(), seed, *examples]
         name = digest_of([*asked, network_digest(network)])
         made["checkpoint"] = hidden / f"{name}.safetensors"
-    estimator = contender.entry.make(network, **made, random_state=seed)
+    estimator = spec.entry.make(network, **made, random_state=seed)
     fit(estimator)
     draft = hidden / "model"
     shutil.rmtree(draft, ignore_errors=True)
@@ -233,7 +233,7 @@ def check_folder(folder: Path, force: bool) -> None:
 
 
 def missing_line(missing: tuple[str, ...]) -> str:
-    """Return the line that says which labelled nodes the network does not have."""
+    """Return the line with the labelled nodes that the network does not have."""
     from honlearn.errors import listed
 
     one = len(missing) == 1

@@ -21,7 +21,7 @@ LINKS_SHOWN = {"auprc": "AUPRC", "auroc": "AUROC"}
 
 
 class Reporter(Watch):
-    """Says line by line what is done and how long the rest may take; call it with each job that is done."""
+    """Prints line by line what is done and how long the rest may take; call it with each job that is done."""
 
     def __init__(self, total: int, part: str = "fold", shown: Mapping[str, str] = SHOWN) -> None:
         self.total, self.done, self.ran, self.found = total, 0, 0, 0
@@ -37,31 +37,32 @@ class Reporter(Watch):
         return
 
     def __call__(self, job: Job, record: Mapping[str, Any], ran: bool) -> None:
-        """Hear that a job is done: found from before, or run now."""
+        """A job is done: found from before, or run now."""
         self.done += 1
         if not ran:
             self.found += 1
             return
         if self.found and not self.ran:
-            self.say(f"{self.found} of {self.total} were done before")
+            self.print_line(f"{self.found} of {self.total} were done before")
         self.ran += 1
         self.finished(job, record)
 
     def finished(self, job: Job, record: Mapping[str, Any]) -> None:
-        """Say the scores of a job that ran now."""
+        """Print the scores of a job that ran now."""
         scores = ", ".join(f"{name} {record['scores'][key]:.3f}" for key, name in self.shown.items())
         left = self.left()
-        self.say(
+        self.print_line(
             f"{self.done}/{self.total} {self.named(job)}: {scores}, {record['times']['fit_seconds']:.1f} s"
             + (f", about {duration(left)} left" if left else "")
         )
 
     def failed(self, job: Job, error: Exception) -> None:
-        """Say that a job failed and that the others go on."""
+        """Print that a job failed and that the others go on."""
         self.done += 1
         self.ran += 1
         if self.total > 1:
-            self.say(f"{self.done}/{self.total} {self.named(job)} failed: {str(error).splitlines()[0]}")
+            reason = str(error).splitlines()[0]
+            self.print_line(f"{self.done}/{self.total} {self.named(job)} failed: {reason}")
 
     def left(self) -> float:
         """Return how many seconds the rest may take, by the pace so far."""
@@ -71,7 +72,7 @@ class Reporter(Watch):
         """Return a job in words, its fold by the name that the task has for it."""
         return name_of(job).replace(" fold ", f" {self.part} ")
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Print a line to standard error."""
         typer.echo(text, err=True)
 
@@ -100,20 +101,20 @@ class LiveReporter(Reporter):
         self.live.stop()
 
     def started(self, job: Job) -> None:
-        """Hear that a job begins."""
+        """A job begins."""
         self.running[job.digest] = (self.named(job), time.perf_counter())
 
     def finished(self, job: Job, record: Mapping[str, Any]) -> None:
-        """Take the job from the table and say its scores above."""
+        """Take the job from the table and print its scores above."""
         self.running.pop(job.digest, None)
         super().finished(job, record)
 
     def failed(self, job: Job, error: Exception) -> None:
-        """Take the job from the table and say why it failed."""
+        """Take the job from the table and print why it failed."""
         self.running.pop(job.digest, None)
         super().failed(job, error)
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Print a line above the table."""
         self.console.print(text, markup=False, soft_wrap=True)
 
@@ -147,17 +148,17 @@ def print_plan(planned: Sequence[Planned], processes: int) -> None:
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
     for name in ("data", "model", "input", "setting", "jobs", "done", "a job", "to do"):
         table.add_column(name, justify="right" if name in ("jobs", "done", "a job", "to do") else "left")
-    for row in planned:
-        cells = (row.data, row.model, row.input, row.setting, str(row.jobs), str(row.done))
-        table.add_row(*cells, f"{duration(row.seconds)} {row.basis}", duration(row.left))
+    for one in planned:
+        cells = (one.data, one.model, one.input, one.setting, str(one.jobs), str(one.done))
+        table.add_row(*cells, f"{duration(one.seconds)} {one.basis}", duration(one.left))
     Console(highlight=False).print(table)
     typer.echo(total_line(planned, processes))
 
 
 def total_line(planned: Iterable[Planned], processes: int) -> str:
     """Return what is left to do in one line."""
-    rows = list(planned)
-    jobs, done = sum(row.jobs for row in rows), sum(row.done for row in rows)
-    left = sum(row.left for row in rows) / processes
+    every = list(planned)
+    jobs, done = sum(one.jobs for one in every), sum(one.done for one in every)
+    left = sum(one.left for one in every) / processes
     beside = f" on {processes} processes" if processes > 1 else ""
     return f"{jobs:,} jobs, {done:,} done before; about {duration(left)} to go{beside}. Nothing was run."

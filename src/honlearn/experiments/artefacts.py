@@ -43,7 +43,7 @@ def keep_inputs(run: str | Path, inputs: Iterable[Any], nodes: Any, labels: Any)
 
 
 def keep_facts(run: str | Path, labels: str | Path | None) -> None:
-    """Keep what a table of nodes says: the columns of LABELS, and those of ``nodes.csv`` beside it.
+    """Keep the facts of a table of nodes: the columns of LABELS, and those of ``nodes.csv`` beside it.
 
     A data set's folder has such a table; columns named latitude and longitude put the network on a map.
     """
@@ -81,7 +81,7 @@ def _table(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
 def keep_node_answers(
     run: str | Path, digest: str, estimator: Any, predictions: Predictions, truth: Any
 ) -> None:
-    """Keep what a fit says of its test nodes: probabilities, each learner's, and from which relative."""
+    """Keep the predictions of a fit for its test nodes, those of each learner, and from which relative."""
     about: dict[str, Any] = {
         "nodes": list(predictions.nodes),
         "truth": [str(label) for label in truth],
@@ -110,7 +110,7 @@ def keep_link_answers(
     tested: tuple[list[tuple[str, str]], NDArray[np.int64], NDArray[Any], NDArray[Any] | None],
     whole: HigherOrderNetwork | None = None,
 ) -> None:
-    """Keep what a fit says of its test pairs (names, truth, probability, members).
+    """Keep the predictions of a fit for its test pairs (names, truth, probability, members).
 
     With the `whole` network also its most likely links that are not there yet.
     """
@@ -125,13 +125,13 @@ def keep_link_answers(
     new = [] if whole is None else link_candidates(whole, CANDIDATES)
     new = [pair for pair in new if all(name in _network(estimator).vocabulary for name in pair)]
     if new:
-        chance = np.asarray(estimator.predict_proba(new))[:, 1]
-        best = np.argsort(-chance, kind="stable")[:KEPT]
+        probability = np.asarray(estimator.predict_proba(new))[:, 1]
+        best = np.argsort(-probability, kind="stable")[:KEPT]
         about["new_pairs"] = [list(new[i]) for i in best]
-        arrays["new_linked"] = chance[best].astype(np.float32)
+        arrays["new_linked"] = probability[best].astype(np.float32)
         if hasattr(estimator, "member_proba"):
-            said = np.asarray(estimator.member_proba([new[i] for i in best]))
-            arrays["new_disagreement"] = disagreement(said).astype(np.float32)
+            members = np.asarray(estimator.member_proba([new[i] for i in best]))
+            arrays["new_disagreement"] = disagreement(members).astype(np.float32)
     artefacts.write_answers(run, digest, artefacts.Answers(about, arrays))
 
 

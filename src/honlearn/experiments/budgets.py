@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from honlearn.errors import ParameterError
-from honlearn.experiments.evaluate import Contender
+from honlearn.experiments.evaluate import ModelSpec
 from honlearn.experiments.registry import Entry
 from honlearn.experiments.shapes import keyword_for, with_shape
 from honlearn.experiments.sources import Source
@@ -45,7 +45,7 @@ def settings_for(
     """Return the widest model of this many layers within the budget.
 
     An ensemble with separate weights keeps as many learners (16, 8, 4, 2 or 1) as the budget allows at the
-    least width. Ensembles read names alone, as in the paper, unless `given` says otherwise. Raises where not
+    least width. Ensembles read names alone, as in the paper, unless `given` sets them. Raises where not
     even one learner of the least width fits.
     """
     base = {word: value for word, value in _NAMES_ALONE.items() if word in entry.keywords()} | dict(
@@ -123,7 +123,7 @@ def count_parameters(entry: Entry, source: Source, input: str, settings: Mapping
     network = source.network if input == "gk" else source.network.first_order()
     quick: dict[str, Any] = {"max_epochs": 1, "n_threads": 1, "validation_fraction": 0.0, "refit": 0.0}
     known = {word: value for word, value in quick.items() if word in entry.keywords()}
-    estimator = Contender(entry, {**settings, **known}).make(network, seed=0)
+    estimator = ModelSpec(entry, {**settings, **known}).make(network, seed=0)
     first = {label: place for place, label in reversed(list(enumerate(source.labels)))}
     chosen = sorted(first.values())
     estimator.fit([source.nodes[i] for i in chosen], [source.labels[i] for i in chosen])

@@ -84,21 +84,21 @@ def change_facts(
 
 @dataclass(frozen=True)
 class Line:
-    """A least-squares line y = intercept + slope · x, and what its band needs."""
+    """A least-squares line y = intercept + slope · x, and what its confidence band needs."""
 
     slope: float
     intercept: float
     p_value: float
     count: int
+    slope_error: float
     x_mean: float
-    x_spread: float
-    residual: float
+    x_variance: float
 
     def at(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the line at x and half the width of its 95 % confidence band."""
         from scipy.stats import t
 
-        error = self.residual * np.sqrt(1 / self.count + (x - self.x_mean) ** 2 / self.x_spread)
+        error = self.slope_error * np.sqrt(self.x_variance + (x - self.x_mean) ** 2)
         half = t.ppf(0.975, self.count - 2) * error
         return self.intercept + self.slope * x, np.asarray(half, np.float64)
 
@@ -112,19 +112,15 @@ def regression(x: NDArray[np.float64], y: NDArray[np.float64]) -> Line | None:
     """
     good = np.isfinite(x) & np.isfinite(y)
     x, y = x[good], y[good]
-    spread = float(((x - x.mean()) ** 2).sum()) if len(x) else 0.0
-    if len(x) < 3 or spread <= 1e-12:
+    if len(x) < 3 or np.ptp(x) <= 1e-12:
         return None
-    from scipy.stats import t
+    from scipy.stats import linregress
 
-    slope = float(((x - x.mean()) * (y - y.mean())).sum() / spread)
-    intercept = float(y.mean() - slope * x.mean())
-    residual = float(np.sqrt(((y - intercept - slope * x) ** 2).sum() / (len(x) - 2)))
-    if residual <= 1e-15:
-        p_value = 0.0 if slope else 1.0
-    else:
-        p_value = float(2 * t.sf(abs(slope) / (residual / np.sqrt(spread)), len(x) - 2))
-    return Line(slope, intercept, p_value, len(x), float(x.mean()), spread, residual)
+    fit = linregress(x, y)
+    # Where all y are the same, the correlation is not defined and the slope is 0.
+    p_value = 1.0 if np.isnan(fit.pvalue) else float(fit.pvalue)
+    line = (float(fit.slope), float(fit.intercept), p_value, len(x), float(fit.stderr))
+    return Line(*line, float(x.mean()), float(x.var()))
 
 
 def on_axis(name: str, values: Sequence[float]) -> NDArray[np.float64]:

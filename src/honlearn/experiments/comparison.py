@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from honlearn.experiments.measure import SCORE, Measured, Row
+from honlearn.experiments.measure import SCORE, Measured, TableRow
 from honlearn.experiments.published import DATA, REPETITIONS, Cell, find, model_label, published
 from honlearn.experiments.significance import Gap, Paired, gap, paired
 from honlearn.experiments.sources import Source
@@ -28,9 +28,9 @@ class Measurements:
     """What was measured on one data set: every row with its records or its reason."""
 
     source: Source
-    rows: Mapping[Row, Measured]
+    rows: Mapping[TableRow, Measured]
 
-    def reference(self) -> Row | None:
+    def reference(self) -> TableRow | None:
         """Return the row that others are tested against: DGE-bag on G2, else the first that was measured."""
         known = [row for row, found in self.rows.items() if found.records]
         wanted = [row for row in known if (row.model, row.input) == REFERENCE]
@@ -41,7 +41,7 @@ class Measurements:
 class Compared:
     """One row on one data set: ours, the published cell, and the two comparisons."""
 
-    row: Row
+    row: TableRow
     data: str
     score: str
     ours: Measured | None
@@ -116,7 +116,7 @@ def comparison_table(
     name: str,
     title: str,
     task: str,
-    rows: Sequence[Row],
+    rows: Sequence[TableRow],
     everything: Sequence[Measurements],
     notes: Sequence[str],
 ) -> Table:
@@ -141,8 +141,8 @@ def comparison_table(
             cells[row].append(as_printed(printed.value, printed.deviation) if printed else "–")
     facts = [compared[m.source.name][row].fact() for m in shown for row in rows if row in m.rows]
     facts += [printed_fact(cell) for key in others for cell in published(name, key)]
-    said = [*notes, *_notes(shown, others)]
-    return Table(name, title, columns, [cells[row] for row in rows], said, facts)
+    all_notes = [*notes, *_notes(shown, others)]
+    return Table(name, title, columns, [cells[row] for row in rows], all_notes, facts)
 
 
 def _cells(found: Compared | None, with_published: bool, is_reference: bool) -> list[str]:

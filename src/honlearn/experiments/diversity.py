@@ -1,4 +1,4 @@
-"""What the learners of an ensemble say one by one: how alike pairs of them are, and what each more adds.
+"""The predictions of the learners of an ensemble: how alike pairs of them are, and what each more adds.
 
 In: answers that fits have left (members [L, B, C], the truth). Out: facts: for each pair of learners Cohen's
 kappa and their mean loss (the paper's figures of diversity), and scores of the first 1, 2, … learners. The
@@ -35,7 +35,7 @@ def tested(answers: Answers) -> tuple[NDArray[np.int64], Numbers, Numbers | None
 
 
 def answers_of(folder: Path, records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, Answers]]:
-    """Yield each record with what its fit has said; an answer that is missing is an error."""
+    """Yield each record with the predictions of its fit; missing predictions are an error."""
     for record in records:
         found = read_answers(folder, record["digest"])
         if found is None:

@@ -1,6 +1,6 @@
 """What a run would do and how long it may take, before anything runs.
 
-In: jobs and a run folder. Out: one row for each (model, input, setting): how many jobs, how many have their
+In: jobs and a run folder. Out: one value for each (model, input, setting): how many jobs, how many have their
 record, and seconds for one job: from records of the same kind where there are any, else a rough guess from
 the sizes of network and ensemble.
 """
@@ -25,7 +25,7 @@ _LINKS = 5
 
 @dataclass(frozen=True)
 class Planned:
-    """A row of the grid: `seconds` for one job, and on what that figure rests."""
+    """The jobs of a model on an input: `seconds` for one job, and on what that figure rests."""
 
     model: str
     input: str
@@ -51,7 +51,7 @@ def planned(
     data: str = "",
     search_seconds: Callable[[float], float] = lambda fit: 0.0,
 ) -> list[Planned]:
-    """Return the grid row by row; `n_edges` are the edges of each input.
+    """Return the grid, one value for each model, input and setting; `n_edges` are the edges of each input.
 
     `search_seconds` is what a search adds to each job, by the seconds that one fit takes.
     """
@@ -61,19 +61,19 @@ def planned(
     for job in jobs:
         asked = job.configuration
         groups.setdefault((asked["model"], asked["input"]), []).append(job)
-    rows = []
+    found = []
     for (model, name), group in groups.items():
         done = sum(job.digest in there for job in group)
         seconds, basis = seconds_of(group[0].configuration, known, n_edges[name])
         seconds += search_seconds(seconds)
-        rows.append(Planned(model, name, len(group), done, seconds, basis, setting, data))
-    return rows
+        found.append(Planned(model, name, len(group), done, seconds, basis, setting, data))
+    return found
 
 
 def seconds_of(
     asked: Mapping[str, Any], records: Iterable[Mapping[str, Any]], edges: int
 ) -> tuple[float, str]:
-    """Return the seconds that one job may take, and whether records or a guess say so."""
+    """Return the seconds that one job may take, and whether that is from records or a guess."""
     alike: dict[bool, list[float]] = {True: [], False: []}
     for record in records:
         theirs = record["configuration"]

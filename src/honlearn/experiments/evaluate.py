@@ -42,8 +42,8 @@ PREDICTIONS = "predictions"
 
 
 @dataclass(frozen=True)
-class Contender:
-    """A model that takes part: an entry of the registry and settings of its keywords."""
+class ModelSpec:
+    """A model that is evaluated: an entry of the registry and settings of its keywords."""
 
     entry: Entry
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -53,17 +53,17 @@ class Contender:
         given = self.entry.parameters(self.settings)
         return {k: plain(v) for k, v in given.items() if k not in (*EXECUTION, "random_state")}
 
-    def on(self, name: str) -> Contender:
+    def on(self, name: str) -> ModelSpec:
         """Return the model for one input among several: what fixes a choice is for the one that chooses."""
         if name == AUTO:
             return self
-        return Contender(self.entry, {k: v for k, v in self.settings.items() if k not in STRUCTURE})
+        return ModelSpec(self.entry, {k: v for k, v in self.settings.items() if k not in STRUCTURE})
 
     def make(self, network: HigherOrderNetwork | GramCounts, seed: int, threads: int | None = None) -> Any:
-        """Return an unfitted estimator; it shows no bar and uses `threads`, unless its settings say more."""
+        """Return an unfitted estimator; it shows no bar and uses `threads`, unless set otherwise."""
         known, execution = self.entry.keywords(), {"n_threads": threads, "verbose": False}
-        said = {key: value for key, value in execution.items() if key in known and value is not None}
-        return self.entry.make(network, **{**said, **self.settings}, random_state=seed)
+        given = {key: value for key, value in execution.items() if key in known and value is not None}
+        return self.entry.make(network, **{**given, **self.settings}, random_state=seed)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _inputs(
 class Job:
     """One fit and one test: who, on what, with which seed, and the nodes of either part."""
 
-    contender: Contender
+    spec: ModelSpec
     network: HigherOrderNetwork | GramCounts
     seed: int
     train: NDArray[np.int64]
@@ -155,37 +155,37 @@ class Job:
     digest: str
 
 
-def plan(data: NodeData, contenders: Sequence[Contender], folds: Folds, seeds: Sequence[int]) -> list[Job]:
-    """Return the jobs in the order in which they run: row by row, seed by seed, fold by fold.
+def plan(data: NodeData, specs: Sequence[ModelSpec], folds: Folds, seeds: Sequence[int]) -> list[Job]:
+    """Return the jobs in the order in which they run: model by model, seed by seed, fold by fold.
 
     A model that cannot choose its network has none on the input ``"auto"``.
     """
     if len(set(data.labels)) < 2:
         raise InputError(f"all labelled nodes are of the class {data.labels[0]!r}; two classes are needed")
-    names = [contender.entry.name for contender in contenders]
+    names = [spec.entry.name for spec in specs]
     if len(set(names)) < len(names):
         raise ParameterError(f"a model is named twice: {listed(names, 40)}; name each once")
     splits = {seed: folds.tests(data.nodes, data.labels, seed) for seed in seeds}
     digests = {name: network_digest(network) for name, network in data.inputs.items()}
     labels = digest_of(sorted(zip(data.nodes, data.labels, strict=True)))
-    if AUTO in data.inputs and not any(contender.entry.chooses_network for contender in contenders):
+    if AUTO in data.inputs and not any(spec.entry.chooses_network for spec in specs):
         raise ParameterError(
             f"input {AUTO!r}: none of {listed(names, 40)} can choose its network; add a dge model"
         )
     jobs = []
-    for given in contenders:
+    for given in specs:
         for name, network in data.inputs.items():
             if name == AUTO and not given.entry.chooses_network:
                 continue
-            contender = given.on(name) if AUTO in data.inputs else given
-            parameters = contender.configuration()
+            spec = given.on(name) if AUTO in data.inputs else given
+            parameters = spec.configuration()
             for seed in seeds:
                 for fold, test in enumerate(splits[seed]):
                     train = np.setdiff1d(np.arange(len(data.nodes)), test)
                     tested = digest_of(sorted(data.nodes[i] for i in test))
                     configuration = {
                         "task": "nodes",
-                        "model": contender.entry.name,
+                        "model": spec.entry.name,
                         "input": name,
                         "seed": seed,
                         "folds": folds.kind if folds.kind == "published" else f"{folds.kind} {folds.count}",
@@ -196,7 +196,7 @@ def plan(data: NodeData, contenders: Sequence[Contender], folds: Folds, seeds: S
                     # The same for all models, so that they are compared on equal terms.
                     fit_seed = derive_seed(seed, "fit", fold)
                     digest = digest_of(configuration)
-                    jobs.append(Job(contender, network, fit_seed, train, test, configuration, digest))
+                    jobs.append(Job(spec, network, fit_seed, train, test, configuration, digest))
     return jobs
 
 
@@ -208,7 +208,7 @@ def run_job(
     With `artefacts_in` a run folder, what the report shows of this fit is kept there.
     """
     nodes, labels = np.asarray(data.nodes, dtype=object), np.asarray(data.labels)
-    estimator = job.contender.make(job.network, job.seed, threads)
+    estimator = job.spec.make(job.network, job.seed, threads)
     wall, cpu = time.perf_counter(), time.process_time()
     estimator.fit(nodes[job.train].tolist(), labels[job.train])
     fitted, fitted_cpu = time.perf_counter(), time.process_time()

@@ -19,7 +19,7 @@ import numpy as np
 
 from honlearn.errors import InputError, ParameterError, check_choice, check_integer, listed
 from honlearn.experiments.artefacts import keep_data, keep_link_answers
-from honlearn.experiments.evaluate import GROWN, Contender, named_inputs
+from honlearn.experiments.evaluate import GROWN, ModelSpec, named_inputs
 from honlearn.experiments.link_metrics import HITS, link_scores
 from honlearn.experiments.runner import Watch, run_all, threads_for
 from honlearn.experiments.versions import versions
@@ -75,7 +75,7 @@ class GrownAnew:
 class LinkJob:
     """One fit and one test: who, on which view of the network, in which repetition."""
 
-    contender: Contender
+    spec: ModelSpec
     input: str
     repetition: int
     seed: int
@@ -126,22 +126,22 @@ class LinkData:
         return hide_pairs(first, codes.reshape(-1, 2))
 
 
-def plan_links(data: LinkData, contenders: Sequence[Contender], seed: int) -> list[LinkJob]:
+def plan_links(data: LinkData, specs: Sequence[ModelSpec], seed: int) -> list[LinkJob]:
     """Return the jobs in the order in which they run: row by row, repetition by repetition."""
-    names = [contender.entry.name for contender in contenders]
+    names = [spec.entry.name for spec in specs]
     if len(set(names)) < len(names):
         raise ParameterError(f"a model is named twice: {listed(names, 40)}; name each once")
     digest, protocol = network_digest(data.network), data.protocol
     jobs = []
-    for contender in contenders:
-        given = Contender(contender.entry, {**contender.settings, "directed": protocol.directed})
+    for spec in specs:
+        given = ModelSpec(spec.entry, {**spec.settings, "directed": protocol.directed})
         parameters = given.configuration()
         for name in data.inputs:
             for repetition in range(protocol.repetitions):
                 drawn = derive_seed(seed, "link repetition", repetition)
                 configuration = {
                     "task": "links",
-                    "model": contender.entry.name,
+                    "model": spec.entry.name,
                     "input": name,
                     "seed": seed,
                     "folds": protocol.name,
@@ -167,7 +167,7 @@ def run_link_job(
         raise InputError(
             f"{len(lost):,} test pairs have an entity that the rebuilt network lacks, such as {lost[0]!r}"
         )
-    estimator = job.contender.make(network, derive_seed(job.seed, "fit"), threads)
+    estimator = job.spec.make(network, derive_seed(job.seed, "fit"), threads)
     wall, cpu = time.perf_counter(), time.process_time()
     estimator.fit(exclude=split.names)
     fitted, fitted_cpu = time.perf_counter(), time.process_time()

@@ -1,8 +1,8 @@
-"""Rows of an experiment, measured: a model on an input of a data set, with its records under a protocol.
+"""Models measured for a table or figure: each on an input of a data set, with its records under a protocol.
 
 In: rows, a data set, and how to measure: folds, seeds, the protocol by which settings are chosen, processes.
 Out: for each row its records, kept in one run folder for each data set. A row that cannot be measured here
-(no such model yet, no G2) has a reason instead, and no number.
+(no such model, no higher-order network) has a reason instead, and no number.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from honlearn.errors import HonlearnError, ParameterError, check_choice
 from honlearn.experiments.artefacts import keep_data, keep_inputs
 from honlearn.experiments.estimate import Planned, planned
-from honlearn.experiments.evaluate import AUTO, Contender, Job, NodeData, NodeWork, plan
+from honlearn.experiments.evaluate import AUTO, Job, ModelSpec, NodeData, NodeWork, plan
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.links import LinkData, LinkJob, LinkProtocol, LinkWork, plan_links
 from honlearn.experiments.nested import NestedWork, SearchedJob
@@ -36,11 +36,11 @@ SCORE = {"nodes": "micro_f1", "links": "auprc"}
 _NO_MEMORY = "the network is of first order"
 _TRY_LESS = "with a smaller --tau or --min-support its paths may grow more"
 Record = Mapping[str, Any]
-Settle = Callable[[Entry], Mapping[str, Any]]
+SettingsOf = Callable[[Entry], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A row of a table or a point of a figure: who, on what, and what else is set."""
 
     model: str
@@ -76,7 +76,7 @@ def nothing_given(entry: Entry) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Plan:
-    """How to measure, the same for all rows and data sets; `given` says what the user sets for a model.
+    """How to measure, the same for all rows and data sets; `given` returns what the user sets for a model.
 
     With `auto` ensembles also choose their networks, in the tables that have such rows.
     """
@@ -89,7 +89,7 @@ class Plan:
     repetitions: int = 5
     first_folds: int | None = None
     processes: int = 1
-    given: Settle = nothing_given
+    given: SettingsOf = nothing_given
     auto: bool = False
     watching: Callable[[int, str], AbstractContextManager[Any]] = lambda total, task: nullcontext()
 
@@ -113,7 +113,7 @@ class Bench:
 
     # --- what is asked ---------------------------------------------------------------------------------
 
-    def reason(self, row: Row) -> str:
+    def reason(self, row: TableRow) -> str:
         """Return why a row cannot be measured here, or nothing."""
         if row.input == "gk" and not self.source.has_memory:
             return _NO_MEMORY if self.source.paths is None else f"{_NO_MEMORY}; {_TRY_LESS}"
@@ -127,24 +127,24 @@ class Bench:
             return "there are no paths to choose a network from"
         return ""
 
-    def contender(self, row: Row) -> Contender:
+    def spec(self, row: TableRow) -> ModelSpec:
         """Return the model of a row with what the row and the user set; the row wins.
 
         A model that learns from the paths themselves gets those of the data set, where they are known.
         """
         entry = find_model(row.model, self.task)
         paths = {"paths": self.source.paths} if "paths" in entry.keywords() and self.source.paths else {}
-        contender = Contender(entry, {**paths, **self.how.given(entry), **row.settings})
-        return contender.on(row.input) if self.how.auto else contender
+        spec = ModelSpec(entry, {**paths, **self.how.given(entry), **row.settings})
+        return spec.on(row.input) if self.how.auto else spec
 
-    def jobs(self, row: Row, contender: Contender) -> list[Job] | list[LinkJob]:
+    def jobs(self, row: TableRow, spec: ModelSpec) -> list[Job] | list[LinkJob]:
         """Return the plain jobs of a row: every seed and fold (or the first folds), or repetition."""
         if self.task == "nodes":
-            jobs = plan(self._node_data(row.input), [contender], self.how.folds, self.how.seeds)
+            jobs = plan(self._node_data(row.input), [spec], self.how.folds, self.how.seeds)
             most = self.how.first_folds
             return [job for job in jobs if most is None or job.configuration["fold"] < most]
         data = self._link_data()
-        made = [job for seed in self.how.seeds for job in plan_links(data, [contender], seed)]
+        made = [job for seed in self.how.seeds for job in plan_links(data, [spec], seed)]
         return [job for job in made if job.input == row.input]
 
     def _node_data(self, name: str) -> NodeData:
@@ -162,7 +162,7 @@ class Bench:
 
     # --- measuring -------------------------------------------------------------------------------------
 
-    def measure(self, rows: Iterable[Row], *, need_answers: bool = False) -> dict[Row, Measured]:
+    def measure(self, rows: Iterable[TableRow], *, need_answers: bool = False) -> dict[TableRow, Measured]:
         """Run what has no record yet; return the records of every row, or why there are none."""
         wanted = list(rows)
         reasons = {row: self.reason(row) for row in wanted}
@@ -175,24 +175,24 @@ class Bench:
             found = {row: Measured([records[job.digest] for job in group]) for row, group in jobs.items()}
         return {row: found[row] if row in found else Measured(reason=reasons[row]) for row in wanted}
 
-    def _searched(self, row: Row) -> list[Any]:
-        contender = self.contender(row)
-        jobs = self.jobs(row, contender)
+    def _searched(self, row: TableRow) -> list[Any]:
+        spec = self.spec(row)
+        jobs = self.jobs(row, spec)
         if self.how.protocol == "fixed":
             return list(jobs)
-        space = self.how.space(contender.entry, contender.settings)
+        space = self.how.space(spec.entry, spec.settings)
         return [SearchedJob.of(job, space, self.how.budget) if space.size else job for job in jobs]
 
-    def _best_on_test(self, rows: Sequence[Row], need_answers: bool) -> dict[Row, Measured]:
+    def _best_on_test(self, rows: Sequence[TableRow], need_answers: bool) -> dict[TableRow, Measured]:
         """Try settings in rounds, one a row, until each row's budget is spent; take the best on the tests.
 
         The first is the default, which must not fail; a later one that cannot be fitted is passed over.
         """
-        tried: dict[Row, list[list[Record]]] = {row: [] for row in rows}
+        tried: dict[TableRow, list[list[Record]]] = {row: [] for row in rows}
         seconds, failed = dict.fromkeys(rows, 0.0), dict.fromkeys(rows, 0)
         grids = {}
         for row in rows:
-            given = self.contender(row)
+            given = self.spec(row)
             space = self.how.space(given.entry, given.settings)
             grids[row] = (given, space, points(space, self.how.seeds[0]))
         while grids:
@@ -203,7 +203,7 @@ class Bench:
                     del grids[row]
                     continue
                 more = {} if point is None else space.settings(given.entry, point)
-                jobs[row] = self.jobs(row, Contender(given.entry, {**more, **given.settings}))
+                jobs[row] = self.jobs(row, ModelSpec(given.entry, {**more, **given.settings}))
             is_default = not any(tried.values())
             records = self._run([job for group in jobs.values() for job in group], need_answers, is_default)
             for row, group in jobs.items():
@@ -254,7 +254,7 @@ class Bench:
 
     # --- before anything runs --------------------------------------------------------------------------
 
-    def planned(self, rows: Sequence[Row]) -> list[Planned]:
+    def planned(self, rows: Sequence[TableRow]) -> list[Planned]:
         """Return what would run and how long it may take."""
         known = list(Records(self.folder)) if self.folder.is_dir() else []
         edges = {"gk": self.source.network.n_edges, "g1": self.source.network.first_order().n_edges}
@@ -264,7 +264,7 @@ class Bench:
         for row in rows:
             if self.reason(row):
                 continue
-            given = self.contender(row)
+            given = self.spec(row)
             space = self.how.space(given.entry, given.settings)
             choices = space.size if self.how.protocol != "fixed" else 0
             jobs = self._searched(row) if self.how.protocol == "nested" else self.jobs(row, given)

@@ -1,7 +1,7 @@
 """Nested search: settings are chosen on a validation part inside each training part, then tested once.
 
-In: jobs on nodes or links, and what may be chosen. Out: records like any other, whose configuration says how
-was searched and whose ``search`` says what was chosen. Nothing of a test part is seen before the last fit: of
+In: jobs on nodes or links, and what may be chosen. Out: records like any other; their configuration holds how
+it was searched, their ``search`` what was chosen. Nothing of a test part is seen before the last fit: of
 nodes a fifth of the training part validates; of links, pairs that are hidden from the visible network anew.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from honlearn.experiments.evaluate import Contender, Job, NodeWork
+from honlearn.experiments.evaluate import Job, ModelSpec, NodeWork
 from honlearn.experiments.folds import stratified_folds
 from honlearn.experiments.link_metrics import link_scores
 from honlearn.experiments.links import LinkJob, LinkWork
@@ -32,7 +32,7 @@ _MOST_SEED = 2**32 - 1
 
 @dataclass(frozen=True)
 class SearchedJob:
-    """A job whose settings are searched first; its own configuration says how, not what comes out."""
+    """A job whose settings are searched first; its own configuration holds how, not what comes out."""
 
     job: Job | LinkJob
     space: Space
@@ -52,12 +52,12 @@ class SearchedJob:
         configuration = {**job.configuration, "search": how}
         return cls(job, space, budget, configuration, digest_of(configuration))
 
-    def contender(self, point: Mapping[str, Any] | None) -> Contender:
+    def spec(self, point: Mapping[str, Any] | None) -> ModelSpec:
         """Return the model with the settings of a point; what the user has set stays."""
-        given = self.job.contender
+        given = self.job.spec
         if point is None:
             return given
-        return Contender(given.entry, {**self.space.settings(given.entry, point), **given.settings})
+        return ModelSpec(given.entry, {**self.space.settings(given.entry, point), **given.settings})
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class NestedWork:
         cpu = time.process_time()
         found = self._search(job)
         spent = time.process_time() - cpu
-        chosen = job.contender(found.point)
-        final = replace(job.job, contender=chosen, configuration=job.configuration, digest=job.digest)
+        chosen = job.spec(found.point)
+        final = replace(job.job, spec=chosen, configuration=job.configuration, digest=job.digest)
         record = self.work.run(final)  # type: ignore[arg-type]
         record["search"] = {**found.described(), "parameters": chosen.configuration()}
         record["times"]["search_seconds"] = record["search"]["seconds"]
@@ -107,7 +107,7 @@ class _NodeRating:
         self.kept = np.setdiff1d(np.arange(len(self.nodes)), self.held)
 
     def __call__(self, point: Mapping[str, Any] | None) -> float:
-        estimator = self.job.contender(point).make(self.network, self.seed, self.threads)
+        estimator = self.job.spec(point).make(self.network, self.seed, self.threads)
         estimator.fit(self.nodes[self.kept].tolist(), self.labels[self.kept])
         held, classes = self.nodes[self.held].tolist(), np.unique(self.labels).tolist()
         scores = Predictions.of(estimator, held, classes).scores(self.labels[self.held].tolist())
@@ -128,7 +128,7 @@ class _LinkRating:
         self.out = [*work.data.split(inner.seed).names, *self.split.names]
 
     def __call__(self, point: Mapping[str, Any] | None) -> float:
-        estimator = self.job.contender(point).make(self.split.network, self.seed, self.threads)
+        estimator = self.job.spec(point).make(self.split.network, self.seed, self.threads)
         estimator.fit(exclude=self.out)
         linked = estimator.predict_proba(self.split.names)[:, 1]
         return float(link_scores(self.split.labels, linked)["auprc"])

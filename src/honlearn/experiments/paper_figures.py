@@ -22,7 +22,7 @@ from honlearn.experiments.characteristics import (
     regression,
 )
 from honlearn.experiments.diversity import answers_of, fitted_size_facts, pair_facts, size_facts
-from honlearn.experiments.measure import SCORE, Bench, Measured, Plan, Row
+from honlearn.experiments.measure import SCORE, Bench, Measured, Plan, TableRow
 from honlearn.experiments.plots import Panel, Plot, Series
 from honlearn.experiments.published import model_label
 from honlearn.experiments.registry import find_model
@@ -65,7 +65,7 @@ def plan_of(name: str, how: Plan) -> Plan:
     return replace(how, first_folds=1, protocol="fixed") if name == "training-time" else how
 
 
-def figure_rows(name: str, bench: Bench, models: Sequence[str] | None) -> list[tuple[Bench, list[Row]]]:
+def figure_rows(name: str, bench: Bench, models: Sequence[str] | None) -> list[tuple[Bench, list[TableRow]]]:
     """Return the rows that a figure measures on a bench, for a dry run; tau has a bench for each network."""
     wanted = models or _MODELS[name]
     if name == "tau":
@@ -75,15 +75,15 @@ def figure_rows(name: str, bench: Bench, models: Sequence[str] | None) -> list[t
     return [(bench, rows)]
 
 
-def _row(bench: Bench, model: str, **more: Any) -> Row:
+def _row(bench: Bench, model: str, **more: Any) -> TableRow:
     """Return a model's row on its natural input: ensembles on G2 where there is one, others on G1."""
     own = (model.startswith("dge-") or model in ("honem", "ho-gnn", "dbgnn", "path2vec", "path-kernel")) and (
         bench.source.has_memory
     )
-    return Row(model, "gk" if own else "g1", **more)
+    return TableRow(model, "gk" if own else "g1", **more)
 
 
-def _measured(bench: Bench, rows: Sequence[Row], need_answers: bool = False) -> dict[Row, Measured]:
+def _measured(bench: Bench, rows: Sequence[TableRow], need_answers: bool = False) -> dict[TableRow, Measured]:
     """Measure rows; those that cannot be had are left out, but not all of them."""
     found = bench.measure(rows, need_answers=need_answers)
     known = {row: measured for row, measured in found.items() if measured.records}
@@ -94,7 +94,7 @@ def _measured(bench: Bench, rows: Sequence[Row], need_answers: bool = False) -> 
     return known
 
 
-def _summary(bench: Bench, row: Row, found: Measured, **more: Any) -> dict[str, Any]:
+def _summary(bench: Bench, row: TableRow, found: Measured, **more: Any) -> dict[str, Any]:
     fact: dict[str, Any] = {"data": bench.source.name, "model": row.model, "input": row.input, **more}
     for score in ("log_loss", SCORE[bench.task]):
         fact[score], fact[f"{score}_std"] = found.spread(score)
@@ -105,7 +105,7 @@ def _summary(bench: Bench, row: Row, found: Measured, **more: Any) -> dict[str, 
 # --- loss by depth ------------------------------------------------------------------------------------
 
 
-def _depth_rows(bench: Bench, models: Sequence[str]) -> list[Row]:
+def _depth_rows(bench: Bench, models: Sequence[str]) -> list[TableRow]:
     rows = []
     for model in models:
         for layers in DEPTHS:
@@ -169,7 +169,7 @@ def _need_learners(name: str, bench: Bench, models: Sequence[str]) -> None:
             raise InputError(f"the figure {name!r} is about learners, and {model} has none; name a dge model")
 
 
-def _size_rows(bench: Bench, models: Sequence[str]) -> list[Row]:
+def _size_rows(bench: Bench, models: Sequence[str]) -> list[TableRow]:
     """Return one row for a bag, which holds every smaller one, and for other ensembles one a size."""
     _need_learners("ensemble-size", bench, models)
     rows = []
@@ -227,7 +227,7 @@ def _means(facts: Sequence[Mapping[str, Any]], x: str, scores: Sequence[str]) ->
 # --- loss by training time ----------------------------------------------------------------------------
 
 
-def _time_rows(bench: Bench, models: Sequence[str]) -> list[Row]:
+def _time_rows(bench: Bench, models: Sequence[str]) -> list[TableRow]:
     rows = []
     for model in models:
         row = _row(bench, model)
@@ -341,7 +341,7 @@ def _tau_benches(bench: Bench) -> list[tuple[float, Bench]]:
     ]
 
 
-def _tau_rows(bench: Bench, models: Sequence[str], value: float) -> list[Row]:
+def _tau_rows(bench: Bench, models: Sequence[str], value: float) -> list[TableRow]:
     return [_row(bench, model, column=f"{bench.task}, tau {value:g}") for model in models]
 
 

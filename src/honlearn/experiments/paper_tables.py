@@ -19,7 +19,7 @@ from honlearn.experiments.comparison import (
     optimism_notes,
     printed_fact,
 )
-from honlearn.experiments.measure import Bench, Measured, Row
+from honlearn.experiments.measure import Bench, Measured, TableRow
 from honlearn.experiments.published import DATA, find, model_label, published
 from honlearn.experiments.registry import find_model
 from honlearn.experiments.tables import Table, as_printed, p_text, signed, spread
@@ -42,7 +42,7 @@ TABLES = tuple(_TITLES)
 CHOOSING = ("table-2", "table-6")
 
 
-def rows_of(name: str, models: Sequence[str] | None = None, auto: bool = False) -> list[Row]:
+def rows_of(name: str, models: Sequence[str] | None = None, auto: bool = False) -> list[TableRow]:
     """Return the rows of a table in printed order, of these models only; others of theirs come last.
 
     With `auto` each ensemble has one row more in the tables that have room for it (`CHOOSING`).
@@ -53,14 +53,14 @@ def rows_of(name: str, models: Sequence[str] | None = None, auto: bool = False) 
     # The best baseline of Table 3 is one of Table 7.
     printed = published("table-7" if name == "table-3" else name)
     budgets = name in ("table-5", "table-8")
-    found = [Row(*cell.row[:2], cell.layers, cell.column if budgets else "") for cell in printed]
+    found = [TableRow(*cell.row[:2], cell.layers, cell.column if budgets else "") for cell in printed]
     rows = list(dict.fromkeys(found))
     if models is not None:
         rows = _of_models(name, rows, models)
     return _with_choices(rows) if auto and name in CHOOSING else rows
 
 
-def _of_models(name: str, rows: Sequence[Row], models: Sequence[str]) -> list[Row]:
+def _of_models(name: str, rows: Sequence[TableRow], models: Sequence[str]) -> list[TableRow]:
     there = {row.model for row in rows}
     kept = [row for row in rows if row.model in models]
     for model in models:
@@ -69,39 +69,39 @@ def _of_models(name: str, rows: Sequence[Row], models: Sequence[str]) -> list[Ro
     return kept
 
 
-def _with_choices(rows: Sequence[Row]) -> list[Row]:
+def _with_choices(rows: Sequence[TableRow]) -> list[TableRow]:
     """Return the rows with one more behind the last of each ensemble, on a network that it chooses."""
     last = {row.model: place for place, row in enumerate(rows)}
     found = []
     for place, row in enumerate(rows):
         found.append(row)
         if row.model.startswith("dge-") and last[row.model] == place:
-            found.append(Row(row.model, "auto"))
+            found.append(TableRow(row.model, "auto"))
     return found
 
 
-def _new_rows(name: str, model: str) -> list[Row]:
+def _new_rows(name: str, model: str) -> list[TableRow]:
     """Return the rows of a model that the paper's table does not have."""
     natural = "gk" if model.startswith("dge-") or model in _ON_MEMORY else "g1"
     if name in ("table-6", "table-7"):
-        return [Row(model, "g1"), Row(model, "gk")]
+        return [TableRow(model, "g1"), TableRow(model, "gk")]
     if name in ("table-5", "table-8"):
         budgets = list(dict.fromkeys(cell.column for cell in published(name)))
-        return [Row(model, natural, 2, budget) for budget in budgets]
-    return [Row(model, natural)]
+        return [TableRow(model, natural, 2, budget) for budget in budgets]
+    return [TableRow(model, natural)]
 
 
 @dataclass(frozen=True)
 class Ready:
     """Rows with what they set, and the rows that cannot be had on a data set, with the reason."""
 
-    rows: list[Row]
-    refused: dict[Row, Measured]
+    rows: list[TableRow]
+    refused: dict[TableRow, Measured]
 
 
-def ready(bench: Bench, rows: Iterable[Row]) -> Ready:
+def ready(bench: Bench, rows: Iterable[TableRow]) -> Ready:
     """Solve the widths of rows that have a budget; leave others as they are."""
-    kept, refused = [], dict[Row, Measured]()
+    kept, refused = [], dict[TableRow, Measured]()
     for row in rows:
         if row.column not in BUDGETS or bench.reason(row):
             kept.append(row)
@@ -141,7 +141,9 @@ def make_table(
     return comparison_table(name, _TITLES[name], task, rows, everything, notes)
 
 
-def _links_in_short(rows: Sequence[Row], everything: Sequence[Measurements], notes: Sequence[str]) -> Table:
+def _links_in_short(
+    rows: Sequence[TableRow], everything: Sequence[Measurements], notes: Sequence[str]
+) -> Table:
     """Return Table 3: the ensembles, and on top the best baseline of each data set."""
     own = [row for row in rows if row.model.startswith("dge-") and row.input == "gk"]
     table = comparison_table("table-3", _TITLES["table-3"], "links", own, everything, notes)
@@ -167,7 +169,7 @@ def _best_printed(data: str) -> str:
 
 
 def budget_table(
-    name: str, rows: Sequence[Row], everything: Sequence[Measurements], notes: Sequence[str]
+    name: str, rows: Sequence[TableRow], everything: Sequence[Measurements], notes: Sequence[str]
 ) -> Table:
     """Return Table 5 or 8: models and depths down, budgets across, ours with the published in brackets.
 
@@ -182,7 +184,7 @@ def budget_table(
         columns += [f"{m.source.title} {budget}" for budget in budgets]
         for model, input, layers in lines:
             for budget in budgets:
-                found = compared.get(Row(model, input, layers, budget))
+                found = compared.get(TableRow(model, input, layers, budget))
                 cells[model, input, layers].append(_budget_cell(found))
                 facts += [found.fact()] if found else []
     measured_names = {m.source.published for m in everything}
@@ -192,15 +194,15 @@ def budget_table(
             printed = [find(name, key, budget, model, input, layers) for budget in budgets]
             cells[model, input, layers] += [f"{cell.value:.2f}" if cell else "–" for cell in printed]
             facts += [printed_fact(cell) for cell in printed if cell]
-    said = [
+    lines_below = [
         *notes,
         "widths are solved for the budget; a bag whose learners would be narrower than 3 has fewer of them",
     ]
     if any(m.source.published and published(name, m.source.published) for m in everything):
-        said.append("in brackets: the published value")
-    said += [note for m in everything for note in optimism_notes(m)]
-    said += sorted({found.reason for m in everything for found in m.rows.values() if found.reason})
-    return Table(name, _TITLES[name], columns, [cells[line] for line in lines], said, facts)
+        lines_below.append("in brackets: the published value")
+    lines_below += [note for m in everything for note in optimism_notes(m)]
+    lines_below += sorted({found.reason for m in everything for found in m.rows.values() if found.reason})
+    return Table(name, _TITLES[name], columns, [cells[line] for line in lines], lines_below, facts)
 
 
 def _budget_cell(found: Compared | None) -> str:

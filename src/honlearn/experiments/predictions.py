@@ -1,4 +1,4 @@
-"""Predictions as one value: what an estimator says of some nodes, asked once, read in many ways.
+"""Predictions as one value: those of an estimator for some nodes, computed once, read in many ways.
 
 In: a fitted estimator and names of nodes. Out: classes, probabilities, confidence, entropy and disagreement,
 and a table of them, for the command ``predict`` and for the test parts of an evaluation.

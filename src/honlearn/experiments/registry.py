@@ -10,7 +10,7 @@ import importlib
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from honlearn.baselines.catalogue import BASELINES
 from honlearn.errors import ParameterError, check_choice, did_you_mean, listed
@@ -19,30 +19,15 @@ TASKS = ("nodes", "links")
 
 # Keywords that fix or leave open which network is grown from counts; one that is grown already has none.
 STRUCTURE = ("order", "tau", "min_support")
-# Keywords that say how a fit runs, not what comes out of it: they are no part of a configuration.
+# Keywords of how a fit runs, not what comes out of it: they are no part of a configuration.
 EXECUTION = ("n_threads", "verbose", "checkpoint", "checkpoint_seconds")
-
-
-class NodeClassifier(Protocol):
-    """What an entry for nodes makes: scikit-learn's contract over names of entities."""
-
-    classes_: Any
-
-    def fit(self, X: Any, y: Any) -> Any:
-        """Train on the nodes named in X."""
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return class probabilities, [B, C]."""
-
-    def save(self, folder: Any) -> None:
-        """Write the fitted model to a folder."""
 
 
 @dataclass(frozen=True)
 class Entry:
     """One model: its name, what it can do, and the estimator behind it.
 
-    `home` is ``"module:class"``; `decided` are the keywords that the name itself settles.
+    `home` is ``"module:class"``; `decided` are the keywords that the name itself fixes.
     """
 
     name: str
@@ -85,21 +70,6 @@ class Entry:
                     f"{self.name} has no {key!r}; there are {listed(known, 40)}{did_you_mean(key, known)}"
                 )
         return made(network, **nested(made, {**self.decided, **settings}))
-
-
-class LinkPredictor(Protocol):
-    """What an entry for links makes: the same over pairs of names, and a fit that finds its own pairs."""
-
-    classes_: Any
-
-    def fit(self, X: Any = None, y: Any = None, *, exclude: Any = None) -> Any:
-        """Train on the links of the network; the pairs in `exclude` are no examples of what is not linked."""
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probabilities that a pair is not and is linked, [B, 2]."""
-
-    def save(self, folder: Any) -> None:
-        """Write the fitted model to a folder."""
 
 
 # By task and name: a name may stand for one estimator for nodes and another for links.

@@ -44,13 +44,13 @@ class Work(Protocol):
 
 
 class Watch:
-    """Who is told what happens during a run; this one says nothing."""
+    """Called with what happens during a run; this one does nothing."""
 
     def started(self, job: Job) -> None:
-        """Hear that a job begins."""
+        """A job begins."""
 
     def failed(self, job: Job, error: Exception) -> None:
-        """Hear that a job failed; the run goes on."""
+        """A job failed; the run goes on."""
 
 
 class JobError(HonlearnError, RuntimeError):

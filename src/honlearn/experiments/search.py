@@ -80,7 +80,7 @@ class Found:
     trials: tuple[Trial, ...]
 
     def described(self) -> dict[str, Any]:
-        """Return what a record says of the search."""
+        """Return what a record holds of the search."""
         fits = [trial for trial in self.trials if not trial.repeats]
         return {
             "point": None if self.point is None else _plain_point(self.point),
@@ -196,7 +196,7 @@ class _Suggestions:
         study = self.optuna.create_study(
             direction="maximize", sampler=self.optuna.samplers.TPESampler(seed=seed)
         )
-        # The default is no point of the space and says nothing of it.
+        # The default is no point of the space and gives no information about it.
         study.add_trials([self._told(trial) for trial in trials if trial.point is not None])
         words = study.ask(self.axes).params
         return {name: self.choices[name][words[name]] for name in self.axes}

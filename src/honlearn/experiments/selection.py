@@ -7,7 +7,6 @@ records: for each test part the setting is chosen on the other parts.
 
 from __future__ import annotations
 
-import itertools
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,9 +20,8 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Selected:
-    """The records of the best setting, its place, and its mean against the mean of the honest choice."""
+    """The records of the best setting, and its mean against the mean of the honest choice."""
 
-    place: int
     records: list[Record]
     best: float
     honest: float | None
@@ -41,13 +39,13 @@ def best_on_test(settings: Sequence[Sequence[Record]], score: str) -> Selected:
     place = max(range(len(means)), key=means.__getitem__)
     parts = len(table[0])
     if parts < 2:
-        return Selected(place, list(settings[place]), means[place], None)
+        return Selected(list(settings[place]), means[place], None)
     honest = []
     for part in range(parts):
         others = [statistics.fmean([*row[:part], *row[part + 1 :]]) for row in table]
         chosen = max(range(len(others)), key=others.__getitem__)
         honest.append(table[chosen][part])
-    return Selected(place, list(settings[place]), means[place], statistics.fmean(honest))
+    return Selected(list(settings[place]), means[place], statistics.fmean(honest))
 
 
 def points(space: Space, seed: int) -> Iterator[dict[str, Any] | None]:
@@ -63,8 +61,3 @@ def points(space: Space, seed: int) -> Iterator[dict[str, Any] | None]:
             place, at = divmod(place, size)
             chosen.append(row[at])
         yield dict(zip(space.dimensions, chosen, strict=True))
-
-
-def first_points(space: Space, seed: int, count: int) -> list[dict[str, Any] | None]:
-    """Return the default and the first points of the grid, `count` in all."""
-    return list(itertools.islice(points(space, seed), count))

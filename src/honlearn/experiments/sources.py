@@ -44,7 +44,7 @@ class Source:
 
     @property
     def has_memory(self) -> bool:
-        """Whether the network has conditional nodes; without them there is no G2 to speak of."""
+        """Whether the network has contexts; without them it is a first-order network."""
         return self.network.n_conditional > 0
 
     def grown(self, tau: float, min_support: int | None = None) -> HigherOrderNetwork:

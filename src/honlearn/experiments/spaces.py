@@ -52,7 +52,7 @@ _DROPOUT, _RATE, _SLOW_RATE = 0.4, 0.01, 0.0005
 class Space:
     """Dimensions with their choices, the keywords that every point has, and what was left out.
 
-    `depth` is how many layers a model has where a point does not say it.
+    `depth` is how many layers a model has where a point does not set it.
     """
 
     name: str

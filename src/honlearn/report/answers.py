@@ -1,7 +1,7 @@
-"""What the fits of a row said of the nodes they were tested on, joined over folds, and what follows from it.
+"""The predictions of a model for the test nodes of its fits, joined over folds, and their quality.
 
-In: a row of a study on nodes. Out: a :class:`Said` (truth, probabilities, learners), its confusion matrix,
-reliability and scores by class, and the packed form that the page shows.
+In: a model of a study on nodes. Out: :class:`ModelPredictions` (truth, probabilities, learners), their
+confusion matrix, reliability and scores by class, and the packed form that the page shows.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from honlearn.report.pack import pack, pack_integers, pack_shares, plain
 from honlearn.results.metrics import disagreement, entropy
-from honlearn.results.runs import Row, Study
+from honlearn.results.runs import ModelRecords, Study
 
 BINS = 10
 Numbers = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
-class Said:
+class ModelPredictions:
     """The test nodes of all folds of one seed: each node once, by the fit that was not trained on it.
 
     nodes [B], classes [C], truth and fold [B], proba [B, C]; members and drawn [L, B, C] and relatives [L, B]
@@ -46,10 +46,10 @@ class Said:
         return np.asarray(self.proba.argmax(1), np.int64)
 
 
-def answers_of(study: Study, row: Row) -> Said | None:
-    """Return what a row said with its first seed; None where nothing was kept."""
-    seed = row.seeds[0]
-    kept = [(record, study.answers(record)) for record in row.of_seed(seed)]
+def answers_of(study: Study, model: ModelRecords) -> ModelPredictions | None:
+    """Return the predictions of a model with its first seed; None where nothing was kept."""
+    seed = model.seeds[0]
+    kept = [(record, study.answers(record)) for record in model.of_seed(seed)]
     found = [(record, answers) for record, answers in kept if answers is not None]
     if not found:
         return None
@@ -69,7 +69,7 @@ def answers_of(study: Study, row: Row) -> Said | None:
 
     folds = [int(record["configuration"]["fold"]) for record, _ in found]
     sizes = [len(answers.about["nodes"]) for _, answers in found]
-    return Said(
+    return ModelPredictions(
         [node for _, answers in found for node in answers.about["nodes"]],
         classes,
         np.array([number[label] for _, answers in found for label in answers.about["truth"]], np.int64),
@@ -83,18 +83,18 @@ def answers_of(study: Study, row: Row) -> Said | None:
     )
 
 
-def confusion(said: Said) -> NDArray[np.int64]:
+def confusion(given: ModelPredictions) -> NDArray[np.int64]:
     """Return how many nodes of each class (rows) were taken for each class (columns), int64 [C, C]."""
-    size = len(said.classes)
-    flat = np.bincount(said.truth * size + said.predicted, minlength=size * size)
+    size = len(given.classes)
+    flat = np.bincount(given.truth * size + given.predicted, minlength=size * size)
     return flat.reshape(size, size).astype(np.int64)
 
 
-def class_scores(said: Said) -> list[dict[str, Any]]:
+def class_scores(given: ModelPredictions) -> list[dict[str, Any]]:
     """Return precision, recall, F1 and support of each class; None where nothing can be divided."""
-    table = confusion(said)
+    table = confusion(given)
     rows = []
-    for i, name in enumerate(said.classes):
+    for i, name in enumerate(given.classes):
         right, support, claimed = (int(n) for n in (table[i, i], table[i].sum(), table[:, i].sum()))
         rows.append(
             {
@@ -109,13 +109,13 @@ def class_scores(said: Said) -> list[dict[str, Any]]:
     return rows
 
 
-def reliability(said: Said) -> dict[str, Any]:
+def reliability(given: ModelPredictions) -> dict[str, Any]:
     """Return how often the ensemble is right, by how sure it is: ten bins, and the calibration error.
 
     The error is Σ share of the bin · |accuracy − mean confidence|; positive `bias` means too sure.
     """
-    sure = said.proba.max(1).astype(np.float64)
-    right = (said.predicted == said.truth).astype(np.float64)
+    sure = given.proba.max(1).astype(np.float64)
+    right = (given.predicted == given.truth).astype(np.float64)
     place = np.minimum((sure * BINS).astype(np.int64), BINS - 1)
     count = np.bincount(place, minlength=BINS)
     full = np.maximum(count, 1)
@@ -134,48 +134,48 @@ def reliability(said: Said) -> dict[str, Any]:
     return {"bins": bins, "error": error, "bias": float(sure.mean() - right.mean())}
 
 
-def packed(said: Said, place: Mapping[str, int], with_learners: bool) -> dict[str, Any]:
-    """Return the page's form of one row: `place` is where a node stands in the explorer, if it does."""
+def packed(given: ModelPredictions, place: Mapping[str, int], with_learners: bool) -> dict[str, Any]:
+    """Return the page's form of one model: `place` is where a node is in the explorer, if it is there."""
     page: dict[str, Any] = {
-        "nodes": said.nodes,
-        "at": pack([place.get(node, -1) for node in said.nodes], "i4"),
-        "classes": said.classes,
-        "truth": pack_integers(said.truth),
-        "fold": pack_integers(said.fold),
-        "proba": pack_shares(said.proba),
-        "entropy": pack(entropy(said.proba), "f4"),
-        "seed": said.seed,
-        "missing": said.missing,
-        "confusion": confusion(said).tolist(),
-        "by_class": plain(class_scores(said), 5),
-        "reliability": plain(reliability(said), 5),
+        "nodes": given.nodes,
+        "at": pack([place.get(node, -1) for node in given.nodes], "i4"),
+        "classes": given.classes,
+        "truth": pack_integers(given.truth),
+        "fold": pack_integers(given.fold),
+        "proba": pack_shares(given.proba),
+        "entropy": pack(entropy(given.proba), "f4"),
+        "seed": given.seed,
+        "missing": given.missing,
+        "confusion": confusion(given).tolist(),
+        "by_class": plain(class_scores(given), 5),
+        "reliability": plain(reliability(given), 5),
         "learners": None,
         "disagreement": None,
     }
-    if said.members is not None:
-        page["disagreement"] = pack_shares(disagreement(said.members))
+    if given.members is not None:
+        page["disagreement"] = pack_shares(disagreement(given.members))
         if with_learners:
-            page["learners"] = _learners(said, said.members)
+            page["learners"] = _learners(given, given.members)
     return page
 
 
-def _learners(said: Said, members: Numbers) -> dict[str, Any]:
+def _learners(given: ModelPredictions, members: Numbers) -> dict[str, Any]:
     """Return each learner's class and probability [L, B], over all it read and from one drawn relative."""
     found: dict[str, Any] = {
         "number": len(members),
         "vote": pack_integers(members.argmax(2)),
         "chance": pack_shares(members.max(2), "u1"),
     }
-    if said.drawn is not None and said.relatives is not None:
-        found["relative"] = pack_integers(said.relatives)
-        found["drawn_vote"] = pack_integers(said.drawn.argmax(2))
-        found["drawn_chance"] = pack_shares(said.drawn.max(2), "u1")
+    if given.drawn is not None and given.relatives is not None:
+        found["relative"] = pack_integers(given.relatives)
+        found["drawn_vote"] = pack_integers(given.drawn.argmax(2))
+        found["drawn_chance"] = pack_shares(given.drawn.max(2), "u1")
     return found
 
 
-def learner_bytes(said: Said) -> int:
-    """Return about how many characters of the page the learners of a row take."""
-    if said.members is None:
+def learner_bytes(given: ModelPredictions) -> int:
+    """Return about how many characters of the page the learners of a model take."""
+    if given.members is None:
         return 0
-    width = 2 + (0 if said.relatives is None else 2 + (1 if said.relatives.max(initial=0) < 256 else 2))
-    return int(said.members.shape[0] * said.members.shape[1] * width * 4 / 3)
+    width = 2 + (0 if given.relatives is None else 2 + (1 if given.relatives.max(initial=0) < 256 else 2))
+    return int(given.members.shape[0] * given.members.shape[1] * width * 4 / 3)

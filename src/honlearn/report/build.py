@@ -29,7 +29,7 @@ def write_report(
 ) -> Path:
     """Write the report of the run folder `run` to `path` and return the path.
 
-    `facts` tell more of nodes than the run kept: name → column → value; columns latitude and longitude put
+    `facts` of nodes are added to those of the run: name → column → value; columns latitude and longitude put
     the network on a map. `step` is called with the name of each part as it begins.
     """
     target = Path(path)
@@ -52,25 +52,25 @@ def build_report(
 ) -> str:
     """Return the HTML of the latest study of a run; earlier ones are in its overview with their scores."""
     from honlearn.report.pack import plain
-    from honlearn.report.scores import SCORES, score_rows, what_was_run
+    from honlearn.report.scores import SCORES, model_scores, what_was_run
 
-    told = step or (lambda part: None)
+    report_step = step or (lambda part: None)
     latest, *others = run.studies
     name = title or run.folder.resolve().name
     content = {
         "title": name,
         "version": __version__,
         "made": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
-        "study": study_page(latest, run.about, facts or {}, told),
+        "study": study_page(latest, run.about, facts or {}, report_step),
         "others": [
             {
                 "task": other.task,
                 "about": what_was_run(other, {}),
                 "scores": {key: {"title": t, "more": m} for key, (t, m) in SCORES[other.task].items()},
-                "rows": plain(score_rows(other), 6),
+                "models": plain(model_scores(other), 6),
             }
             for other in others
         ],
     }
-    told("page")
+    report_step("page")
     return render(content, name)

@@ -1,6 +1,6 @@
 """Checks: what a careful reader would object to, each with a stable code, a severity and what to do.
 
-In: the :class:`Evidence` that the report gathered. Out: the checks that fired, the gravest first. A check
+In: the :class:`Evidence` that the report gathered. Out: the checks raised, the gravest first. A check
 that lacks its evidence does not run; codes never change their meaning and are never given anew.
 """
 
@@ -20,14 +20,14 @@ SEVERITIES = ("error", "warning", "note")
 class Evidence:
     """What checks look at; a part that is not known is None or empty.
 
-    rows: summary rows with ``name``, ``model``, ``input``, ``records`` and ``scores`` (name → mean, std,
-    values). kappa: mean kappa by row. calibration: (error, bias) by row. curves: those of the page by row.
-    never: classes never predicted by row. memory: bits of the next step that the contexts tell, and bits
-    without them. degrees: average precision of the product of degrees, for links.
+    models: the ``name``, ``model``, ``input``, ``records`` and ``scores`` (name → mean, std, values) of each.
+    By name of a model: kappa: mean kappa; calibration: (error, bias); curves: those of the page; never:
+    classes never predicted. memory: information gain of the contexts about the next step, and its entropy
+    without them, in bits. degrees: average precision of the product of degrees, for links.
     """
 
     task: str
-    rows: Sequence[Mapping[str, Any]]
+    models: Sequence[Mapping[str, Any]]
     labels: Mapping[str, str] | None = None
     folds: int = 0
     test_size: int = 0
@@ -44,9 +44,9 @@ class Evidence:
     never: Mapping[str, Sequence[str]] = field(default_factory=dict)
     max_epochs: Mapping[str, int] = field(default_factory=dict)
 
-    def score(self, row: Mapping[str, Any], name: str) -> float | None:
-        """Return the mean of a score of a row, None where it has none."""
-        found = row["scores"].get(name)
+    def score(self, model: Mapping[str, Any], name: str) -> float | None:
+        """Return the mean of a score of a model, None where it has none."""
+        found = model["scores"].get(name)
         return None if found is None else found["mean"]
 
 
@@ -56,7 +56,7 @@ _CHECKS: list[tuple[str, str, str, Check]] = []
 
 
 def _check(code: str, severity: str, title: str) -> Callable[[Check], Check]:
-    """Register a check: it yields what was seen and what to do, once for each time that it fires."""
+    """Register a check: it yields what was seen and what to do, once for each time that it is raised."""
 
     def add(check: Check) -> Check:
         assert severity in SEVERITIES
@@ -68,14 +68,14 @@ def _check(code: str, severity: str, title: str) -> Callable[[Check], Check]:
 
 
 def run_checks(evidence: Evidence) -> dict[str, Any]:
-    """Return ``{"ran": number, "fired": [{code, severity, title, seen, advice}, …]}``."""
-    fired = [
+    """Return ``{"ran": number, "raised": [{code, severity, title, seen, advice}, …]}``."""
+    raised = [
         {"code": code, "severity": severity, "title": title, "seen": seen, "advice": advice}
         for code, severity, title, check in _CHECKS
         for seen, advice in check(evidence)
     ]
-    fired.sort(key=lambda found: (SEVERITIES.index(found["severity"]), found["code"]))
-    return {"ran": len(_CHECKS), "fired": fired}
+    raised.sort(key=lambda found: (SEVERITIES.index(found["severity"]), found["code"]))
+    return {"ran": len(_CHECKS), "raised": raised}
 
 
 @_check("H001", "warning", "A class has fewer members than there are folds")
@@ -123,14 +123,14 @@ def _nearly_first_order(e: Evidence) -> Iterator[Finding]:
         return
     if not e.conditional:
         yield (
-            "No node remembers where a path came from, so every family has one member.",
+            "The network has no contexts, so every family has one member.",
             "Grow it with a lower tau or min_support, or a higher order, if the paths have memory.",
         )
     elif e.memory is not None and e.memory[1] > 0 and e.memory[0] / e.memory[1] < 0.03:
         yield (
-            f"Its contexts tell {e.memory[0]:.3f} of the {e.memory[1]:.2f} bits that are open about a next "
-            "step, so higher order cannot help much.",
-            "Expect ties between gk and g1. A lower tau keeps weaker memories.",
+            f"Its contexts give {e.memory[0]:.3f} of the {e.memory[1]:.2f} bits of entropy of the next step, "
+            "so higher order cannot help much.",
+            "Expect ties between gk and g1. A lower tau keeps weaker contexts.",
         )
 
 
@@ -138,16 +138,16 @@ def _nearly_first_order(e: Evidence) -> Iterator[Finding]:
 def _tie(e: Evidence) -> Iterator[Finding]:
     main = "auprc" if e.task == "links" else "micro_f1"
     caught = []
-    for row in e.rows:
-        p = row.get("against_g1")
+    for model in e.models:
+        p = model.get("against_g1")
         if p is not None and p > 0.05:
-            twin = next(r for r in e.rows if r["model"] == row["model"] and r["input"] == "g1")
-            ours, theirs = e.score(row, main) or 0.0, e.score(twin, main) or 0.0
-            caught.append(f"{row['model']} {ours:.3f} on gk, {theirs:.3f} on g1 (p = {p:.2f})")
+            twin = next(r for r in e.models if r["model"] == model["model"] and r["input"] == "g1")
+            ours, theirs = e.score(model, main) or 0.0, e.score(twin, main) or 0.0
+            caught.append(f"{model['model']} {ours:.3f} on gk, {theirs:.3f} on g1 (p = {p:.2f})")
     if caught:
         yield (
             f"By the corrected resampled t-test: {listed(caught, 5)}.",
-            "Say that they tie. More seeds (--seeds) narrow the doubt.",
+            "Report a tie. More seeds (--seeds) reduce the uncertainty.",
         )
 
 
@@ -166,19 +166,19 @@ def _imbalance(e: Evidence) -> Iterator[Finding]:
     if counts and counts.most_common(1)[0][1] > 0.7 * counts.total():
         name, number = counts.most_common(1)[0]
         yield (
-            f"{name} has {number:,} of {counts.total():,} labelled nodes; always saying so gives micro F1 "
-            f"{number / counts.total():.2f}.",
+            f"{name} has {number:,} of {counts.total():,} labelled nodes; always predicting it gives "
+            f"micro F1 {number / counts.total():.2f}.",
             "Compare macro F1, and try class_weight=balanced.",
         )
 
 
-@_check("H008", "error", "A model is no better than always saying the largest class")
+@_check("H008", "error", "A model is no better than always predicting the largest class")
 def _no_better_than_majority(e: Evidence) -> Iterator[Finding]:
     counts = Counter((e.labels or {}).values())
     if not counts:
         return
     share = counts.most_common(1)[0][1] / counts.total()
-    low = [row["name"] for row in e.rows if (e.score(row, "micro_f1") or 1.0) <= share]
+    low = [model["name"] for model in e.models if (e.score(model, "micro_f1") or 1.0) <= share]
     if low:
         yield (
             f"{listed(low, 5)}: micro F1 at most {share:.3f}, the share of the largest class.",
@@ -186,23 +186,24 @@ def _no_better_than_majority(e: Evidence) -> Iterator[Finding]:
         )
 
 
-@_check("H009", "warning", "Probabilities are not to be taken at their word")
+@_check("H009", "warning", "Probabilities are not calibrated")
 def _calibration(e: Evidence) -> Iterator[Finding]:
     caught = [
-        f"{name} is too {'sure' if bias > 0 else 'modest'} by {abs(bias):.2f} (calibration error {error:.2f})"
+        f"{name} is {'over' if bias > 0 else 'under'}confident by {abs(bias):.2f} "
+        f"(calibration error {error:.2f})"
         for name, (error, bias) in e.calibration.items()
         if error > 0.1
     ]
     if caught:
         yield (
-            f"Confidence is not how often a row is right: {listed(caught, 4)}.",
-            "Rank by probability, but do not read it as a chance. More learners and a refit near 1 help.",
+            f"Confidence differs from how often predictions are right: {listed(caught, 4)}.",
+            "Rank by probability, but do not read it as a frequency. More learners and a refit near 1 help.",
         )
 
 
 @_check("H010", "warning", "There is no spread to judge a difference by")
 def _one_record(e: Evidence) -> Iterator[Finding]:
-    lone = [row["name"] for row in e.rows if row["records"] == 1]
+    lone = [model["name"] for model in e.models if model["records"] == 1]
     if lone:
         yield (
             f"{listed(lone, 5)}: one record.",
@@ -218,7 +219,9 @@ def _missing_nodes(e: Evidence) -> Iterator[Finding]:
 
 @_check("H012", "note", "An ensemble does no better than its mean learner")
 def _no_gain(e: Evidence) -> Iterator[Finding]:
-    low = [f"{r['name']} ({g:+.3f})" for r in e.rows if (g := e.score(r, "gain")) is not None and g < -0.002]
+    low = [
+        f"{r['name']} ({g:+.3f})" for r in e.models if (g := e.score(r, "gain")) is not None and g < -0.002
+    ]
     if low:
         yield f"{listed(low, 5)}.", "A single learner would be as good and cheaper; see the diversity plot."
 
@@ -256,10 +259,10 @@ def _sinks(e: Evidence) -> Iterator[Finding]:
         )
 
 
-@_check("H016", "warning", "Rows are not all complete")
+@_check("H016", "warning", "Not all models have all records")
 def _incomplete(e: Evidence) -> Iterator[Finding]:
-    most = max((row["records"] for row in e.rows), default=0)
-    short = [f"{row['name']} ({row['records']})" for row in e.rows if 1 < row["records"] < most]
+    most = max((model["records"] for model in e.models), default=0)
+    short = [f"{model['name']} ({model['records']})" for model in e.models if 1 < model["records"] < most]
     if short:
         yield (
             f"Others have {most} records: {listed(short, 5)}.",
@@ -271,7 +274,7 @@ def _incomplete(e: Evidence) -> Iterator[Finding]:
 def _degrees(e: Evidence) -> Iterator[Finding]:
     if e.task != "links" or e.degrees is None:
         return
-    low = [row["name"] for row in e.rows if (e.score(row, "auprc") or 1.0) < e.degrees + 0.02]
+    low = [model["name"] for model in e.models if (e.score(model, "auprc") or 1.0) < e.degrees + 0.02]
     if low:
         yield (
             f"The product of the two degrees has an average precision of {e.degrees:.3f}; "
@@ -287,6 +290,6 @@ def _heterophily(e: Evidence) -> Iterator[Finding]:
         chance = sum(share * share for share in shares)
         if e.homophily < 1.2 * chance:
             yield (
-                f"{e.homophily:.2f} of the edges join nodes of one class; by chance it were {chance:.2f}.",
+                f"{e.homophily:.2f} of the edges join nodes of one class; expected by chance: {chance:.2f}.",
                 "Models that average neighbours have a hard time; aggregator=max or features may help.",
             )

@@ -1,6 +1,6 @@
 """How different and how good the learners of an ensemble are, and how they learnt.
 
-In: what the learners of a row said of each test node, and the histories of its fits. Out: one point for each
+In: the predictions of each learner of a model, and the histories of its fits. Out: one point for each
 pair of learners and fold (the paper's figure of kappa against loss), and learning curves.
 """
 
@@ -11,28 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from honlearn.report.answers import Said
+from honlearn.report.answers import ModelPredictions
 from honlearn.results.metrics import FLOOR, kappas
 
 # Pairs kept for the page; more would only hide one another.
 MOST_POINTS = 1500
 
 
-def likeness(said: Said) -> dict[str, Any] | None:
+def likeness(given: ModelPredictions) -> dict[str, Any] | None:
     """Return for each pair of learners in each fold its kappa and the mean of their two log losses.
 
     None where there are fewer than two learners. `mean_kappa` and `mean_loss` are over all pairs.
     """
-    members = said.members
+    members = given.members
     if members is None or len(members) < 2:
         return None
     votes = members.argmax(2)
     points: list[tuple[int, int, int, float, float]] = []
-    for fold in np.unique(said.fold).tolist():
-        here = np.flatnonzero(said.fold == fold)
-        chosen = np.take_along_axis(members[:, here], said.truth[None, here, None], 2)[..., 0]
+    for fold in np.unique(given.fold).tolist():
+        here = np.flatnonzero(given.fold == fold)
+        chosen = np.take_along_axis(members[:, here], given.truth[None, here, None], 2)[..., 0]
         loss = -np.log(np.clip(chosen.astype(np.float64), FLOOR, 1.0)).mean(1)
-        kappa = kappas(votes[:, here], len(said.classes))
+        kappa = kappas(votes[:, here], len(given.classes))
         for i in range(len(members)):
             for j in range(i):
                 points.append((fold, j, i, float(kappa[i, j]), float(loss[i] + loss[j]) / 2))
@@ -49,7 +49,7 @@ def likeness(said: Said) -> dict[str, Any] | None:
 
 
 def curves(histories: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Return the mean, least and greatest loss in each epoch over the fits of a row, by phase and curve.
+    """Return the mean, least and greatest loss in each epoch over the fits of a model, by phase and curve.
 
     Stages of one fit (the draws of a bag* train one after another) are averaged within it first.
     """

@@ -1,7 +1,7 @@
 """The network explorer's data: entities with their places, families, next steps and links.
 
 In: a higher-order network, classes and facts of its entities. Out: packed arrays for the page. Of a network
-that is too large for a page only the strongest part is shown, and the page says so.
+that is too large for a page only the strongest part is shown, with a note on the page.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the fits of a row said of the pairs they were tested on, and the links they expect.
+"""The predictions of a model for the test pairs of its fits, and the links that it expects.
 
-In: a row of a study on links. Out: the packed form that the page shows: test pairs with their probabilities,
+In: a model of a study on links. Out: the packed form for the page: test pairs with their probabilities,
 a precision-recall curve, and new links.
 """
 
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.report.pack import pack_integers, pack_shares, plain
 from honlearn.results.metrics import disagreement
-from honlearn.results.runs import Row, Study
+from honlearn.results.runs import ModelRecords, Study
 
-# Test pairs of a row that the page lists, and points of its curve.
+# Test pairs of a model that the page lists, and points of its curve.
 PAIRS, POINTS = 2_000, 120
 
 
-def link_answers(study: Study, row: Row) -> dict[str, Any] | None:
-    """Return what a row said, for the page; None where nothing was kept."""
-    kept = [study.answers(record) for record in row.of_seed(row.seeds[0])]
+def link_answers(study: Study, model: ModelRecords) -> dict[str, Any] | None:
+    """Return the predictions of a model, for the page; None where nothing was kept."""
+    kept = [study.answers(record) for record in model.of_seed(model.seeds[0])]
     found = [answers for answers in kept if answers is not None]
     if not found:
         return None
@@ -34,8 +34,8 @@ def link_answers(study: Study, row: Row) -> dict[str, Any] | None:
     chosen = np.argsort(-first.arrays["linked"], kind="stable")[:PAIRS]
     apart = None
     if members is not None:
-        said = members.astype(np.float32)
-        apart = disagreement(np.stack([1.0 - said, said], 2))[chosen]
+        each = members.astype(np.float32)
+        apart = disagreement(np.stack([1.0 - each, each], 2))[chosen]
     new = [
         [u, v, float(p), None if d is None else float(d)]
         for (u, v), p, d in zip(

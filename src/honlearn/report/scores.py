@@ -1,6 +1,6 @@
-"""The overview's numbers: scores of every row with their spread, and comparisons.
+"""The overview's numbers: scores of every model with their spread, and comparisons.
 
-In: a study. Out: plain rows for the chart and the table, and what was run, in words.
+In: a study. Out: plain values for the chart and the table, and what was run, in words.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from honlearn.results.runs import Row, Study
+from honlearn.results.runs import ModelRecords, Record, Study
 from honlearn.results.summary import compare
 
 # Score → what it is called, whether more is better. The first that a record has is the main one.
@@ -35,43 +35,48 @@ SCORES: Mapping[str, Mapping[str, tuple[str, bool]]] = {
 }
 
 
-def score_rows(study: Study) -> list[dict[str, Any]]:
-    """Return one dictionary a row: scores with mean, std and values, times, and p-values.
+def model_scores(study: Study) -> list[dict[str, Any]]:
+    """Return one dictionary per model: scores with mean, std and values, times, and p-values.
 
-    ``p_value`` compares the main score with the first row's, ``against_g1`` with the same model's on the
+    ``p_value`` compares the main score with the first model's, ``against_g1`` with the same model's on the
     first-order network; both by the corrected resampled t-test, None where there are no pairs.
     """
     main = next(iter(SCORES[study.task]))
-    rows = []
-    for row in study.rows:
-        times = [record.get("times", {}) for record in row.records]
-        rows.append(
+    found = []
+    for model in study.models:
+        times = [record.get("times", {}) for record in model.records]
+        found.append(
             {
-                "name": row.name,
-                "model": row.model,
-                "input": row.input,
-                "records": len(row.records),
-                "folds": [f"{r['configuration']['seed']}/{r['configuration']['fold']}" for r in row.records],
+                "name": model.name,
+                "model": model.model,
+                "input": model.input,
+                "records": len(model.records),
+                "folds": [_fold(record) for record in model.records],
                 "scores": {
-                    name: spread([record["scores"].get(name) for record in row.records])
+                    name: spread([record["scores"].get(name) for record in model.records])
                     for name in SCORES[study.task]
                 },
                 "fit_seconds": spread([time.get("fit_seconds") for time in times]),
                 "fit_cpu_seconds": spread([time.get("fit_cpu_seconds") for time in times]),
-                "parameters": spread([record.get("sizes", {}).get("parameters") for record in row.records]),
-                "p_value": _p(row, study.rows[0], main) if row is not study.rows[0] else None,
-                "against_g1": _against_first_order(row, study.rows, main),
+                "parameters": spread([record.get("sizes", {}).get("parameters") for record in model.records]),
+                "p_value": _p(model, study.models[0], main) if model is not study.models[0] else None,
+                "against_g1": _against_first_order(model, study.models, main),
             }
         )
-    return rows
+    return found
 
 
-def _against_first_order(row: Row, rows: Sequence[Row], main: str) -> float | None:
-    twin = next((other for other in rows if other.model == row.model and other.input == "g1"), None)
-    return None if twin is None or row.input != "gk" else _p(row, twin, main)
+def _fold(record: Record) -> str:
+    asked = record["configuration"]
+    return f"{asked['seed']}/{asked['fold']}"
 
 
-def _p(ours: Row, theirs: Row, score: str) -> float | None:
+def _against_first_order(model: ModelRecords, models: Sequence[ModelRecords], main: str) -> float | None:
+    twin = next((other for other in models if other.model == model.model and other.input == "g1"), None)
+    return None if twin is None or model.input != "gk" else _p(model, twin, main)
+
+
+def _p(ours: ModelRecords, theirs: ModelRecords, score: str) -> float | None:
     try:
         return compare(ours.records, theirs.records, score)
     except (KeyError, TypeError):  # a record of another program that lacks the score or its sizes
@@ -93,14 +98,14 @@ def spread(values: Sequence[Any]) -> dict[str, Any] | None:
 
 def what_was_run(study: Study, about: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return facts of a study, each with a name and a text."""
-    records = [record for row in study.rows for record in row.records]
+    records = [record for model in study.models for record in model.records]
     asked = records[0]["configuration"]
     facts = {
         "Task": "classes of nodes" if study.task == "nodes" else "links",
-        "Models": ", ".join(dict.fromkeys(row.model for row in study.rows)),
-        "Inputs": ", ".join(_INPUTS.get(i, i) for i in dict.fromkeys(row.input for row in study.rows)),
+        "Models": ", ".join(dict.fromkeys(model.model for model in study.models)),
+        "Inputs": ", ".join(_INPUTS.get(i, i) for i in dict.fromkeys(model.input for model in study.models)),
         "Folds" if study.task == "nodes" else "Held out": str(asked.get("folds", "")),
-        "Seeds": ", ".join(str(seed) for seed in sorted({seed for row in study.rows for seed in row.seeds})),
+        "Seeds": ", ".join(map(str, sorted({seed for model in study.models for seed in model.seeds}))),
         "Fits": f"{len(records):,}",
         "Network file": str(about.get("network", "")),
         "Labels file": str(about.get("labels", "")) if study.task == "nodes" else "",

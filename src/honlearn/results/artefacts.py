@@ -1,4 +1,4 @@
-"""What a run keeps beside its records: the network, labels, facts of nodes, and what each fit said.
+"""What a run keeps beside its records: the network, labels, facts of nodes, and the predictions of each fit.
 
 In: plain arrays and values. Out: files in ``RUN/artefacts``, whole or not at all, and the same read back.
 There is no pickle: arrays are NumPy's own format, everything with names is JSON, networks are ``.hon``.
@@ -29,12 +29,12 @@ _ABOUT = "about"
 
 @dataclass(frozen=True)
 class Answers:
-    """What one fit said: names and plain values in `about`, numbers in `arrays`.
+    """The predictions of one fit: names and plain values in `about`, numbers in `arrays`.
 
     Nodes: about ``nodes``, ``truth`` and ``classes``; arrays ``proba`` [B, C], ``members`` [L, B, C] (each
-    learner over its draws or all relatives), ``drawn`` [L, B, C] and ``relatives`` [L, B] (what each learner
-    said from one drawn relative, and which of the family it was; 0 is the base node). Links: about ``pairs``
-    and ``new_pairs``; arrays ``truth`` and ``linked`` [B], ``members`` [L, B], ``new_linked`` and
+    learner over its draws or all relatives), ``drawn`` [L, B, C] and ``relatives`` [L, B] (the prediction
+    of each learner from one drawn relative, and which of the family it was; 0 is the base node). Links: about
+    ``pairs`` and ``new_pairs``; arrays ``truth`` and ``linked`` [B], ``members`` [L, B], ``new_linked`` and
     ``new_disagreement``. Both: about ``history``, one dictionary an epoch.
     """
 
@@ -43,7 +43,7 @@ class Answers:
 
 
 def write_answers(run: str | Path, digest: str, answers: Answers) -> None:
-    """Write what the fit with this digest said."""
+    """Write the predictions of the fit with this digest."""
     text = json.dumps(answers.about, ensure_ascii=False, allow_nan=False)
     about = np.frombuffer(text.encode(), np.uint8)
     with atomic_binary(_folder(run) / f"{digest}.npz") as file:
@@ -51,12 +51,12 @@ def write_answers(run: str | Path, digest: str, answers: Answers) -> None:
 
 
 def answers_path(run: str | Path, digest: str) -> Path:
-    """Return the file of what the fit with this digest said."""
+    """Return the file with the predictions of the fit with this digest."""
     return Path(run) / FOLDER / f"{digest}.npz"
 
 
 def read_answers(run: str | Path, digest: str) -> Answers | None:
-    """Return what the fit with this digest said; None where it was not kept."""
+    """Return the predictions of the fit with this digest; None where they were not kept."""
     path = answers_path(run, digest)
     if not path.exists():
         return None
@@ -86,7 +86,7 @@ def write_network(run: str | Path, network: HigherOrderNetwork) -> str:
 
 
 def read_network(run: str | Path, digest: str) -> HigherOrderNetwork | None:
-    """Return the network with this digest; None where it was not kept."""
+    """Return the network with this digest; None where they were not kept."""
     from honlearn.hon.formats import load_network
 
     path = Path(run) / FOLDER / f"network-{digest}.hon"

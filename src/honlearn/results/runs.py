@@ -1,7 +1,7 @@
-"""A run as the report reads it: records in rows, rows in studies, and what was kept beside them.
+"""A run as the report reads it: records by model, models by study, and what was kept beside them.
 
 In: a run folder, which is only read. Out: a :class:`Run`. A study is what can be compared: one task on one
-set of labels (or, for links, one network); a row is one model with one setting on one input.
+set of labels (or, for links, one network); each of its models has one setting on one input.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Row:
+class ModelRecords:
     """The records of one model on one input with one setting and one kind of folds, in their order."""
 
     model: str
@@ -51,11 +51,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Study:
-    """Rows that were tested on the same labels or links, and what was kept of them."""
+    """Models that were tested on the same labels or links, and what was kept of them."""
 
     run: Path
     task: str
-    rows: Sequence[Row]
+    models: Sequence[ModelRecords]
     data: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -64,7 +64,7 @@ class Study:
         return max(str(record.get("times", {}).get("finished", "")) for record in self._records())
 
     def _records(self) -> Iterator[Record]:
-        return (record for row in self.rows for record in row.records)
+        return (record for model in self.models for record in model.records)
 
     def network(self) -> HigherOrderNetwork | None:
         """Return the network, the higher-order one where both took part; None where none was kept."""
@@ -87,7 +87,7 @@ class Study:
         return artefacts.read_facts(self.run) or {}
 
     def answers(self, record: Record) -> artefacts.Answers | None:
-        """Return what the fit of a record said; None where it was not kept."""
+        """Return the predictions of the fit of a record; None where they were not kept."""
         return artefacts.read_answers(self.run, record["digest"])
 
 
@@ -110,7 +110,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
         about = str(data.get("labels") or data.get("network") or "")
         groups.setdefault((str(asked.get("task", "nodes")), about), []).append(record)
     studies = [
-        Study(root, task, _rows(records), records[0]["configuration"].get("data") or {})
+        Study(root, task, _models(records), records[0]["configuration"].get("data") or {})
         for (task, _), records in groups.items()
     ]
     return Run(root, sorted(studies, key=lambda study: study.finished, reverse=True), _about(root))
@@ -146,8 +146,8 @@ def read_records(folder: Path) -> list[Record]:
     return list(found.values())
 
 
-def _rows(records: Sequence[Record]) -> list[Row]:
-    """Return the rows in the order of their first records; settings are named only where they differ."""
+def _models(records: Sequence[Record]) -> list[ModelRecords]:
+    """Return the models in the order of their first records; settings are named only where they differ."""
     groups: dict[tuple[str, str, str, str], list[Record]] = {}
     for record in records:
         asked = record["configuration"]
@@ -158,13 +158,13 @@ def _rows(records: Sequence[Record]) -> list[Row]:
     for (model, name, *_), group in groups.items():
         twins.setdefault((model, name), []).append(group)
     return [
-        Row(model, name, f"{model} · {name}{_difference(group, twins[model, name])}", group)
+        ModelRecords(model, name, f"{model} · {name}{_difference(group, twins[model, name])}", group)
         for (model, name, *_), group in groups.items()
     ]
 
 
 def _difference(group: Sequence[Record], twins: Sequence[Sequence[Record]]) -> str:
-    """Return in brackets what sets a row apart from others of the same model and input."""
+    """Return in brackets what sets a model apart from others of the same name and input."""
     if len(twins) == 1:
         return ""
     asked = [

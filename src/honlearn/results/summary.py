@@ -1,7 +1,7 @@
-"""Summary of a run: one row for each (model, input), mean and deviation over folds and seeds.
+"""Summary of a run: mean and deviation over folds and seeds for each (model, input).
 
-In: records. Out: plain rows, each compared with the first by the corrected resampled t-test, and the files
-``summary.csv`` and ``summary.json``.
+In: records. Out: plain values, each model compared with the first by the corrected resampled t-test, and the
+files ``summary.csv`` and ``summary.json``.
 """
 
 from __future__ import annotations
@@ -23,25 +23,26 @@ Record = Mapping[str, Any]
 
 
 def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list[dict[str, Any]]:
-    """Return one row for each (model, input) in the order in which they come.
+    """Return one summary for each (model, input) in the order in which they come.
 
-    A row has ``<score>_mean`` and ``<score>_std`` (over folds and seeds, n − 1; None for a single record),
+    It has ``<score>_mean`` and ``<score>_std`` (over folds and seeds, n − 1; None for a single record),
     the number of records, and ``p_value``: of the first of `scores` (micro F1 for nodes) against the first
-    row, paired by seed and fold; None for the first row and where fewer than two pairs are there.
+    model, paired by seed and fold; None for the first model and where fewer than two pairs are there.
     """
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         asked = record["configuration"]
         groups.setdefault((asked["model"], asked["input"]), []).append(record)
-    rows: list[dict[str, Any]] = []
+    summaries: list[dict[str, Any]] = []
     for (model, name), group in groups.items():
-        row: dict[str, Any] = {"model": model, "input": name, "records": len(group)}
+        summary: dict[str, Any] = {"model": model, "input": name, "records": len(group)}
         for part, keys in (("scores", scores), ("times", TIMES)):
             for key in keys:
-                row[f"{key}_mean"], row[f"{key}_std"] = _spread([record[part][key] for record in group])
-        row["p_value"] = compare(group, next(iter(groups.values())), scores[0]) if rows else None
-        rows.append(row)
-    return rows
+                mean, deviation = _spread([record[part][key] for record in group])
+                summary |= {f"{key}_mean": mean, f"{key}_std": deviation}
+        summary["p_value"] = compare(group, next(iter(groups.values())), scores[0]) if summaries else None
+        summaries.append(summary)
+    return summaries
 
 
 def compare(ours: Sequence[Record], theirs: Sequence[Record], score: str = "micro_f1") -> float | None:
@@ -68,12 +69,14 @@ def _spread(values: Sequence[float | None]) -> tuple[float | None, float | None]
     return statistics.fmean(known), statistics.stdev(known) if len(known) > 1 else None
 
 
-def write_summary(folder: str | Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> None:
-    """Write ``summary.csv`` (rows) and ``summary.json`` (what was asked, and rows) to a run folder."""
+def write_summary(
+    folder: str | Path, summaries: Sequence[Mapping[str, Any]], about: Mapping[str, Any]
+) -> None:
+    """Write ``summary.csv`` and ``summary.json`` (what was asked, and the summaries) to a run folder."""
     with atomic_text(Path(folder) / "summary.csv") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer = csv.DictWriter(file, list(summaries[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(summaries)
     with atomic_text(Path(folder) / "summary.json") as file:
-        json.dump({**about, "rows": rows}, file, indent=2, ensure_ascii=False, allow_nan=False)
+        json.dump({**about, "rows": summaries}, file, indent=2, ensure_ascii=False, allow_nan=False)
         file.write("\n")

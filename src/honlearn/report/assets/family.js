@@ -46,11 +46,11 @@ function showNode() {
 function predictionLine(i) {
   const names = Object.keys(STUDY.predictions ?? {});
   if (!names.length) return null;
-  const said = predictionsOf(current.row), b = said.where.get(i);
+  const said = predictionsOf(current.model), b = said.where.get(i);
   if (b === undefined) return null;
   const right = said.predicted[b] === said.truth[b];
-  return h('p', {}, h('span', { class: `badge ${right ? 'good' : 'bad'}` }, right ? 'right' : 'wrong'), ` ${current.row} says ${said.classes[said.predicted[b]]} (${fixed(said.sure[b], 2)}). `,
-    h('button', { type: 'button', class: 'link', onclick: () => tell('prediction', b, true) }, said.learners ? 'What every learner said' : 'More'));
+  return h('p', {}, h('span', { class: `badge ${right ? 'good' : 'bad'}` }, right ? 'right' : 'wrong'), ` ${current.model} predicts ${said.classes[said.predicted[b]]} (${fixed(said.sure[b], 2)}). `,
+    h('button', { type: 'button', class: 'link', onclick: () => tell('prediction', b, true) }, said.learners ? 'The prediction of every learner' : 'More'));
 }
 
 function neighbours(title, edges, ends, total, colour) {

@@ -1,25 +1,25 @@
 // Links: pairs held out, the precision-recall curve, and links that are not there yet.
 function startLinks() {
-  const names = Object.keys(STUDY.links), rows = STUDY.rows.map((row) => row.name), read = new Map();
+  const names = Object.keys(STUDY.links), rows = STUDY.models.map((row) => row.name), read = new Map();
   const said = () => {
-    const name = byId('l-row').value;
+    const name = byId('l-model').value;
     if (!read.has(name)) {
       const one = STUDY.links[name];
       read.set(name, { ...one, truth: unpack(one.truth), linked: unpack(one.linked), disagreement: unpack(one.disagreement) });
     }
     return read.get(name);
   };
-  options(byId('l-row'), names.map((name) => [name, name]));
+  options(byId('l-model'), names.map((name) => [name, name]));
   const node = (name) => { const at = STUDY.network ? NET().index.get(name) : undefined; return at === undefined ? name : h('button', { type: 'button', class: 'link', onclick: () => choose(at, null, true) }, name); };
   const ends = [{ key: 'source', title: 'from', cell: (row) => node(row.source) }, { key: 'target', title: 'to', cell: (row) => node(row.target) }];
-  const doubt = { key: 'apart', title: 'disagreement', number: true, format: (v) => fixed(v, 2), hint: 'Share of pairs of learners that differ' };
+  const uncertainty = { key: 'apart', title: 'disagreement', number: true, format: (v) => fixed(v, 2), hint: 'Share of pairs of learners that differ' };
   const chance = { key: 'chance', title: 'probability', number: true, format: (v) => fixed(v, 3) };
-  const fresh = new DataTable(byId('l-new'), { title: 'Expected links', note: 'Not in the network; the likeliest among pairs that most two-step walks join, by the fit of repetition 0.', file: 'expected-links.csv', rows: [], sort: 'chance', size: 12, columns: [...ends, chance, doubt] });
-  const pairs = new DataTable(byId('l-pairs'), { title: 'Pairs held out', note: 'Of repetition 0, surest first.', file: 'held-out-pairs.csv', rows: [], sort: 'chance', size: 15, columns: [...ends, chance, { key: 'truth', title: 'linked', cell: (row) => [row.truth ? 'yes' : 'no', row.wrong && [' ', h('span', { class: 'badge bad' }, 'wrong')]] }, doubt] });
+  const fresh = new DataTable(byId('l-new'), { title: 'Expected links', note: 'Not in the network; the likeliest among pairs that most two-step walks join, by the fit of repetition 0.', file: 'expected-links.csv', rows: [], sort: 'chance', size: 12, columns: [...ends, chance, uncertainty] });
+  const pairs = new DataTable(byId('l-pairs'), { title: 'Pairs held out', note: 'Of repetition 0, surest first.', file: 'held-out-pairs.csv', rows: [], sort: 'chance', size: 15, columns: [...ends, chance, { key: 'truth', title: 'linked', cell: (row) => [row.truth ? 'yes' : 'no', row.wrong && [' ', h('span', { class: 'badge bad' }, 'wrong')]] }, uncertainty] });
   const curve = new Chart({
     title: 'Precision and recall', file: 'precision-recall.csv', height: 400, note: 'Of all held-out pairs of all repetitions.',
-    make: () => ({ data: names.map((name) => ({ type: 'scatter', mode: 'lines', name: safe(name), x: STUDY.links[name].curve.map((p) => p[0]), y: STUDY.links[name].curve.map((p) => p[1]), line: { color: rowColour(rows.indexOf(name)), width: 2 }, text: STUDY.links[name].curve.map((p) => `${safe(name)}<br>recall ${fixed(p[0], 2)}, precision ${fixed(p[1], 2)}<br>from ${fixed(p[2], 3)} on`), hoverinfo: 'text' })), layout: { hovermode: 'closest', xaxis: { title: { text: 'recall' }, range: [0, 1.02] }, yaxis: { title: { text: 'precision' }, range: [0, 1.03] } } }),
-    table: () => ({ columns: ['row', 'recall', 'precision', 'threshold'], rows: names.flatMap((name) => STUDY.links[name].curve.map((p) => [name, ...p])) }),
+    make: () => ({ data: names.map((name) => ({ type: 'scatter', mode: 'lines', name: safe(name), x: STUDY.links[name].curve.map((p) => p[0]), y: STUDY.links[name].curve.map((p) => p[1]), line: { color: modelColour(rows.indexOf(name)), width: 2 }, text: STUDY.links[name].curve.map((p) => `${safe(name)}<br>recall ${fixed(p[0], 2)}, precision ${fixed(p[1], 2)}<br>from ${fixed(p[2], 3)} on`), hoverinfo: 'text' })), layout: { hovermode: 'closest', xaxis: { title: { text: 'recall' }, range: [0, 1.02] }, yaxis: { title: { text: 'precision' }, range: [0, 1.03] } } }),
+    table: () => ({ columns: ['model', 'recall', 'precision', 'threshold'], rows: names.flatMap((name) => STUDY.links[name].curve.map((p) => [name, ...p])) }),
   });
   byId('l-curve').append(curve.figure);
   const filter = () => {
@@ -34,7 +34,7 @@ function startLinks() {
     pairs.rows = one.pairs.map(([source, target], i) => ({ source, target, chance: one.linked[i], truth: one.truth[i], wrong: (one.linked[i] >= 0.5) !== Boolean(one.truth[i]), apart: one.disagreement?.[i] ?? null }));
     filter();
   };
-  byId('l-row').addEventListener('change', show);
+  byId('l-model').addEventListener('change', show);
   for (const id of ['l-search', 'l-wrong']) byId(id).addEventListener('input', filter);
   show();
 }

@@ -55,7 +55,7 @@ function startTheme(redraw) {
   systemDark.addEventListener('change', () => { applyTheme(); redraw(); });
 }
 
-// --- one section tells another: 'node' (index, relative), 'row' (name) ---------------------------------
+// --- one section tells another: 'node' (index, relative), 'model' (name) ---------------------------------
 const listeners = {};
 function on(topic, listen) { (listeners[topic] ??= []).push(listen); }
 function tell(topic, ...values) { for (const listen of listeners[topic] ?? []) listen(...values); }

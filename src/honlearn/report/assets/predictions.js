@@ -1,5 +1,5 @@
-// Predictions: a table of the tested nodes with filters, and for one node what every learner said.
-const current = { row: null, node: null };
+// Predictions: a table of the tested nodes with filters, and for one node the prediction of every learner.
+const current = { model: null, node: null };
 const opened = new Map();
 let predictionTable = null, chanceChart = null;
 
@@ -28,12 +28,12 @@ function predictionsOf(name) {
 }
 
 function startPredictions() {
-  current.row = bestRow(MAIN)?.name in STUDY.predictions ? bestRow(MAIN).name : Object.keys(STUDY.predictions)[0];
-  options(byId('row'), Object.keys(STUDY.predictions).map((name) => [name, name]));
-  byId('row').addEventListener('change', () => showRow(byId('row').value));
+  current.model = bestModel(MAIN)?.name in STUDY.predictions ? bestModel(MAIN).name : Object.keys(STUDY.predictions)[0];
+  options(byId('model'), Object.keys(STUDY.predictions).map((name) => [name, name]));
+  byId('model').addEventListener('change', () => showModel(byId('model').value));
   for (const id of ['p-search', 'p-truth', 'p-said', 'p-wrong', 'p-sure']) byId(id).addEventListener('input', filterPredictions);
   byId('p-reset').addEventListener('click', () => { resetFilters(); filterPredictions(); });
-  const says = (c) => h('span', {}, h('span', { class: 'dot', style: { background: classColour(c) } }), predictionsOf(current.row).classes[c]);
+  const says = (c) => h('span', {}, h('span', { class: 'dot', style: { background: classColour(c) } }), predictionsOf(current.model).classes[c]);
   predictionTable = new DataTable(byId('p-table'), {
     title: 'Nodes', file: 'predictions.csv', rows: [], sort: 'sure', descending: false, size: 14,
     columns: [
@@ -49,7 +49,7 @@ function startPredictions() {
   });
   on('prediction', (b, focus) => { resetFilters(); filterPredictions(); showPrediction(b); if (focus) { byId('predictions').scrollIntoView(); byId('p-node').focus({ preventScroll: true }); } });
   startQuality();
-  showRow(current.row);
+  showModel(current.model);
 }
 
 function resetFilters() {
@@ -58,9 +58,9 @@ function resetFilters() {
   byId('p-sure').value = '1';
 }
 
-function showRow(name) {
-  current.row = name;
-  byId('row').value = name;
+function showModel(name) {
+  current.model = name;
+  byId('model').value = name;
   const said = predictionsOf(name), any = [['', 'any'], ...said.classes.map((c, i) => [String(i), c])];
   for (const id of ['p-truth', 'p-said']) { const kept = byId(id).value; options(byId(id), any); byId(id).value = kept < said.classes.length ? kept : ''; }
   predictionTable.rows = said.nodes.map((node, b) => ({ b, node, truth: said.truth[b], predicted: said.predicted[b], label: said.classes[said.truth[b]], said: said.classes[said.predicted[b]], sure: said.sure[b], entropy: said.entropy[b], apart: said.disagreement?.[b] ?? null, fold: said.fold[b] }));
@@ -69,7 +69,7 @@ function showRow(name) {
   fill(byId('p-tiles'), tile(fixed(right / total), 'accuracy over all folds'), tile(whole(total - right), `wrong of ${whole(total)}`), tile(fixed(sure), 'mean confidence'), tile(fixed(said.reliability.error), 'calibration error'), said.learners ? tile(whole(said.learners.number), 'learners') : null);
   filterPredictions();
   showPrediction(null);
-  tell('row', name);
+  tell('model', name);
   if (STUDY.network && view.chart) showNode();
 }
 
@@ -86,12 +86,12 @@ function showPrediction(b) {
   chanceChart = null;
   if (b === null) {
     predictionTable.chosen = null;
-    fill(host, h('div', { class: 'empty' }, h('h3', {}, 'No node chosen'), h('p', {}, 'Click a node in the table: its probabilities, and what every learner said from which relative.')));
+    fill(host, h('div', { class: 'empty' }, h('h3', {}, 'No node chosen'), h('p', {}, 'Click a node in the table: its probabilities, and the prediction of every learner from its relative.')));
     return;
   }
   predictionTable.chosen = predictionTable.rows[b];
   predictionTable.show();
-  const said = predictionsOf(current.row), right = said.truth[b] === said.predicted[b], at = said.at[b];
+  const said = predictionsOf(current.model), right = said.truth[b] === said.predicted[b], at = said.at[b];
   fill(host,
     h('div', { class: 'node-title' }, h('h3', {}, said.nodes[b]), h('span', { class: `badge ${right ? 'good' : 'bad'}` }, right ? 'right' : 'wrong'), STUDY.network && at >= 0 ? h('button', { type: 'button', class: 'link', onclick: () => choose(at, null, true) }, 'in the network') : null),
     h('p', { class: 'muted' }, STUDY.network && at >= 0 ? describe(at) : ''),
@@ -109,11 +109,11 @@ function showPrediction(b) {
 
 function votes(said, b) {
   const { learners } = said, size = said.nodes.length;
-  if (!learners) return h('p', { class: 'muted' }, said.learners_left_out ? 'What each learner said is left out for this row, to keep the page small; it is in the run folder.' : 'This model has no learners to ask one by one.');
+  if (!learners) return h('p', { class: 'muted' }, said.learners_left_out ? 'The predictions of each learner are left out for this model, to keep the page small; they are in the run folder.' : 'This model has no learners.');
   const vote = (votes, chances, l) => { const c = votes[l * size + b]; return [h('span', { class: 'dot', style: { background: classColour(c) } }), said.classes[c], ' ', h('span', { class: 'muted' }, fixed(chances[l * size + b], 2)), c === said.truth[b] ? ' ✓' : '']; };
   const from = learners.relative ? (l) => relativeAt(said, b, learners.relative[l * size + b]) : null;
   return h('div', {}, h('h4', {}, from ? 'Learners: what each says over all it read, and from one drawn relative' : 'Learners'),
-    h('div', { class: 'votes', tabindex: '0', role: 'region', 'aria-label': 'What every learner said' }, h('table', {},
+    h('div', { class: 'votes', tabindex: '0', role: 'region', 'aria-label': 'The prediction of every learner' }, h('table', {},
       h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, '#'), h('th', { scope: 'col' }, 'says'), from && [h('th', { scope: 'col' }, 'relative'), h('th', { scope: 'col' }, 'says from it')])),
       h('tbody', {}, Array.from({ length: learners.number }, (_, l) => h('tr', {}, h('th', { scope: 'row', class: 'number' }, l + 1), h('td', {}, vote(learners.vote, learners.chance, l)), from && [h('td', {}, from(l)), h('td', {}, vote(learners.drawn_vote, learners.drawn_chance, l))]))))));
 }

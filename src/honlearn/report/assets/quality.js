@@ -1,6 +1,6 @@
-// How good the predictions of a row are, and how its learners learnt: confusion, reliability, classes, diversity, curves.
+// How good the predictions of a model are, and how its learners learnt: confusion, reliability, classes, diversity, curves.
 function startQuality() {
-  const host = byId('p-charts'), said = () => predictionsOf(current.row);
+  const host = byId('p-charts'), said = () => predictionsOf(current.model);
   const names = () => said().classes.map((name) => safe(brief(name, 14)));
   const confusion = new Chart({
     title: 'Confusion matrix', file: 'confusion.csv', height: 420, note: 'Rows are the classes, columns what was predicted; colour is the share of the row. Click a cell for its nodes.', config: { displayModeBar: false },
@@ -21,7 +21,7 @@ function startQuality() {
       return { data: [
         { type: 'bar', x: middle, y: bins.map((bin) => (0.25 * bin.nodes) / most), width: 0.09, marker: { color: soft, opacity: 0.25 }, hoverinfo: 'text', text: bins.map((bin) => `${bin.nodes} nodes`), textposition: 'none', name: 'nodes' },
         { type: 'scatter', mode: 'lines', x: [0, 1], y: [0, 1], line: { color: soft, dash: 'dot', width: 1.2 }, hoverinfo: 'skip', name: 'as sure as right' },
-        { type: 'scatter', mode: 'lines+markers', x: bins.map((bin) => bin.confidence), y: bins.map((bin) => bin.accuracy), line: { color: cssColour('--accent'), width: 2 }, marker: { size: bins.map((bin) => 7 + 11 * Math.sqrt(bin.nodes / most)), color: cssColour('--accent') }, text: bins.map((bin) => `confidence ${fixed(bin.confidence, 2)}<br>right ${fixed(bin.accuracy, 2)}<br>${bin.nodes} nodes`), hoverinfo: 'text', name: 'this row' },
+        { type: 'scatter', mode: 'lines+markers', x: bins.map((bin) => bin.confidence), y: bins.map((bin) => bin.accuracy), line: { color: cssColour('--accent'), width: 2 }, marker: { size: bins.map((bin) => 7 + 11 * Math.sqrt(bin.nodes / most)), color: cssColour('--accent') }, text: bins.map((bin) => `confidence ${fixed(bin.confidence, 2)}<br>right ${fixed(bin.accuracy, 2)}<br>${bin.nodes} nodes`), hoverinfo: 'text', name: 'this model' },
       ], layout: { dragmode: false, xaxis: { range: [0, 1.03], title: { text: 'mean confidence' }, fixedrange: true }, yaxis: { range: [0, 1.05], title: { text: 'share right' }, fixedrange: true } } };
     },
     table: () => ({ columns: ['from', 'to', 'nodes', 'mean confidence', 'share right'], rows: said().reliability.bins.map((bin) => [bin.from, bin.to, bin.nodes, bin.confidence, bin.accuracy]) }),
@@ -35,8 +35,8 @@ function startQuality() {
     },
     table: () => ({ columns: ['class', 'nodes', 'predicted', 'precision', 'recall', 'F1'], rows: said().by_class.map((row) => [row.class, row.support, row.predicted, row.precision, row.recall, row.f1]) }),
   });
-  const doubt = new Chart({
-    title: 'Doubt', file: 'doubt.csv', height: 360, note: 'Each node: how sure the model is, against the share of pairs of learners that differ (of a model without learners: the entropy). Click one.',
+  const uncertainty = new Chart({
+    title: 'Uncertainty', file: 'uncertainty.csv', height: 360, note: 'Each node: how sure the model is, against the share of pairs of learners that differ (of a model without learners: the entropy). Click one.',
     make() {
       const one = said(), all = [...one.nodes.keys()], apart = (b) => (one.disagreement ?? one.entropy)[b];
       const group = (name, right, color) => { const nodes = all.filter((b) => (one.truth[b] === one.predicted[b]) === right); return { type: scatterKind(), mode: 'markers', name, x: nodes.map((b) => one.sure[b]), y: nodes.map(apart), customdata: nodes, marker: { color, size: 7, opacity: 0.65 }, text: nodes.map((b) => `<b>${safe(brief(one.nodes[b], 50))}</b><br>class ${safe(brief(one.classes[one.truth[b]], 30))}, predicted ${safe(brief(one.classes[one.predicted[b]], 30))}`), hoverinfo: 'text' }; };
@@ -45,13 +45,13 @@ function startQuality() {
     table: () => ({ columns: ['node', 'class', 'predicted', 'confidence', 'entropy', 'disagreement'], rows: said().nodes.map((node, b) => [node, said().classes[said().truth[b]], said().classes[said().predicted[b]], said().sure[b], said().entropy[b], said().disagreement?.[b] ?? null]) }),
     click: (point) => { if (point.customdata !== undefined) tell('prediction', point.customdata, true); },
   });
-  for (const chart of [confusion, reliability, classes, doubt]) host.append(h('div', {}, chart.figure));
-  on('row', () => { for (const chart of [confusion, reliability, classes, doubt]) chart.update(); });
+  for (const chart of [confusion, reliability, classes, uncertainty]) host.append(h('div', {}, chart.figure));
+  on('model', () => { for (const chart of [confusion, reliability, classes, uncertainty]) chart.update(); });
 }
 
 function startLearning() {
-  const host = byId('learning-charts'), rows = STUDY.rows.map((row) => row.name);
-  const spread = Object.entries(STUDY.diversity ?? {}), colour = (name) => rowColour(rows.indexOf(name));
+  const host = byId('learning-charts'), rows = STUDY.models.map((row) => row.name);
+  const spread = Object.entries(STUDY.diversity ?? {}), colour = (name) => modelColour(rows.indexOf(name));
   if (spread.length) {
     host.append(h('div', {}, new Chart({
       title: 'Diversity of the learners', file: 'diversity.csv', height: 420, note: "A dot is a pair of learners in one fold: Cohen's kappa of their votes against their mean log loss. Good ensembles stand left (they differ) and low (they are good). Diamonds are the means.",
@@ -59,7 +59,7 @@ function startLearning() {
         { type: scatterKind(), mode: 'markers', name: safe(name), legendgroup: name, x: one.points.map((p) => p[3]), y: one.points.map((p) => p[4]), marker: { color: colour(name), size: 5, opacity: 0.35 }, text: one.points.map(([fold, i, j, kappa, loss]) => `${safe(name)}, fold ${fold}<br>learners ${i + 1} and ${j + 1}<br>kappa ${fixed(kappa, 2)}, loss ${fixed(loss, 2)}`), hoverinfo: 'text' },
         { type: 'scatter', mode: 'markers', legendgroup: name, showlegend: false, x: [one.mean_kappa], y: [one.mean_loss], marker: { color: colour(name), size: 14, symbol: 'diamond', line: { width: 2, color: cssColour('--card') } }, text: [`<b>${safe(name)}</b><br>mean kappa ${fixed(one.mean_kappa, 2)}<br>mean loss ${fixed(one.mean_loss, 2)}`], hoverinfo: 'text' },
       ]), layout: { hovermode: 'closest', xaxis: { title: { text: "Cohen's kappa of a pair" } }, yaxis: { title: { text: 'mean log loss of the pair' } } } }),
-      table: () => ({ columns: ['row', 'fold', 'learner', 'other learner', 'kappa', 'mean loss'], rows: spread.flatMap(([name, one]) => one.points.map(([fold, i, j, kappa, loss]) => [name, fold, i + 1, j + 1, kappa, loss])) }),
+      table: () => ({ columns: ['model', 'fold', 'learner', 'other learner', 'kappa', 'mean loss'], rows: spread.flatMap(([name, one]) => one.points.map(([fold, i, j, kappa, loss]) => [name, fold, i + 1, j + 1, kappa, loss])) }),
     }).figure));
   }
   const curves = Object.entries(STUDY.curves ?? {});

@@ -1,7 +1,7 @@
-"""Run folders, read for a page of results: whose records these are, and how they were made.
+"""Run folders, read for a page: whose records these are, and how they were made.
 
 In: folders that ``evaluate`` or ``reproduce`` have filled, at any depth. Out: for each data set and task its
-rows, and the facts of the runs: commands, machine, seeds, CPU hours, versions.
+models, and the facts of the runs: commands, machine, seeds, CPU hours, versions.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from honlearn.errors import MissingFileError, ParameterError
-from honlearn.experiments.evaluate import Contender
+from honlearn.experiments.evaluate import ModelSpec
 from honlearn.experiments.nested import SEARCHES
 from honlearn.experiments.registry import find_model
 from honlearn.results.records import FILE, Records, digest_of
@@ -41,6 +41,11 @@ class RunFolder:
         return float(sum(r["times"].get(clock, 0.0) for r in self.records for clock in clocks)) / 3600
 
     @property
+    def seeds(self) -> list[int]:
+        """The seeds of the records, in order."""
+        return sorted({int(record["configuration"]["seed"]) for record in self.records})
+
+    @property
     def commands(self) -> list[str]:
         """The commands of the run with the folders left out; put together from the records if unknown."""
         known = self.about.get("commands") or [self.about[key] for key in ("command",) if key in self.about]
@@ -48,7 +53,7 @@ class RunFolder:
 
 
 @dataclass(frozen=True)
-class ResultRow:
+class ModelResults:
     """One model on one input, with the records of its main setting and how many other settings there are."""
 
     model: str
@@ -64,16 +69,15 @@ class Results:
 
     data: str
     task: str
-    rows: Sequence[ResultRow]
-    folders: Sequence[RunFolder] = field(default_factory=list)
+    models: Sequence[ModelResults]
 
-    def find(self, model: str, input: str) -> ResultRow | None:
-        """Return the row of a model on an input, or None."""
-        return next((row for row in self.rows if (row.model, row.input) == (model, input)), None)
+    def find(self, model: str, input: str) -> ModelResults | None:
+        """Return the results of a model on an input, or None."""
+        return next((one for one in self.models if (one.model, one.input) == (model, input)), None)
 
 
 def read_runs(words: Iterable[str]) -> list[RunFolder]:
-    """Return every folder of records in the folders named; ``NAME=FOLDER`` says whose data they are."""
+    """Return every folder of records in the folders named; ``NAME=FOLDER`` names their data set."""
     found = []
     for word in words:
         name, equals, place = word.partition("=")
@@ -110,14 +114,11 @@ def _data_name(folder: Path, about: Mapping[str, Any]) -> str:
 
 def gather(runs: Sequence[RunFolder]) -> list[Results]:
     """Return the results by data set and task, data sets in the order of the folders."""
-    groups: dict[tuple[str, str], list[tuple[RunFolder, Record]]] = {}
+    groups: dict[tuple[str, str], list[Record]] = {}
     for run in runs:
         for record in run.records:
-            groups.setdefault((run.data, record["configuration"]["task"]), []).append((run, record))
-    made = []
-    for (data, task), members in groups.items():
-        folders = list({id(run): run for run, _ in members}.values())
-        made.append(Results(data, task, _rows([record for _, record in members]), folders))
+            groups.setdefault((run.data, record["configuration"]["task"]), []).append(record)
+    made = [Results(data, task, _model_results(records)) for (data, task), records in groups.items()]
     return sorted(made, key=lambda results: (_first(runs, results.data), results.task == "links"))
 
 
@@ -125,11 +126,11 @@ def _first(runs: Sequence[RunFolder], data: str) -> int:
     return next(place for place, run in enumerate(runs) if run.data == data)
 
 
-def _rows(records: Sequence[Record]) -> list[ResultRow]:
-    """Return one row for each (model, input): of the usual folds and network, with the model's main setting.
+def _model_results(records: Sequence[Record]) -> list[ModelResults]:
+    """Return the results of each (model, input), on the usual folds and network, of its main setting.
 
-    Settings that were searched, or that are the model's defaults, come before others (narrow models of a
-    budget, say), then those with more records. A model has the same setting on every input, so that inputs
+    Settings that were searched, or that are the model's defaults, come before others (such as narrow models
+    of a budget), then those with more records. A model has the same setting on every input, so that inputs
     are compared with all else equal.
     """
     usual = [record for record in records if _is_usual(record)] or list(records)
@@ -140,7 +141,7 @@ def _rows(records: Sequence[Record]) -> list[ResultRow]:
         for name in dict.fromkeys(record["configuration"]["input"] for record in same)
     }
     main = [record for record in same if _network(record) == networks[record["configuration"]["input"]]]
-    rows = []
+    results = []
     for model in dict.fromkeys(record["configuration"]["model"] for record in main):
         own = [record for record in main if record["configuration"]["model"] == model]
         settings = {_setting(record): record for record in own}
@@ -150,8 +151,8 @@ def _rows(records: Sequence[Record]) -> list[ResultRow]:
         searched = "search" in kept[0]["configuration"]
         for name in dict.fromkeys(record["configuration"]["input"] for record in kept):
             found = {r["digest"]: r for r in kept if r["configuration"]["input"] == name}
-            rows.append(ResultRow(model, name, list(found.values()), len(settings) - 1, searched))
-    return rows
+            results.append(ModelResults(model, name, list(found.values()), len(settings) - 1, searched))
+    return results
 
 
 def _network(record: Record) -> str:
@@ -168,14 +169,15 @@ def _is_usual(record: Record) -> bool:
     asked = record["configuration"]
     if "search" in asked:
         return True
-    defaults = _defaults(asked["model"], asked["task"])
+    defaults = default_parameters(asked["model"], asked["task"])
     return all(asked["parameters"].get(key) == value for key, value in defaults.items() if key != "directed")
 
 
 @cache
-def _defaults(model: str, task: str) -> dict[str, Any]:
+def default_parameters(model: str, task: str) -> dict[str, Any]:
+    """Return the default parameters of a model; none for a model that is unknown today."""
     try:
-        return Contender(find_model(model, task)).configuration()
+        return ModelSpec(find_model(model, task)).configuration()
     except ParameterError:  # a model of before, or of somebody else
         return {}
 
@@ -200,15 +202,14 @@ def without_folders(command: str) -> str:
 
 
 def _guessed(run: RunFolder) -> list[str]:
-    """Return a command that would make these records, as far as they tell."""
+    """Return a command that would make these records, as far as they are known."""
     asked = [record["configuration"] for record in run.records]
     inputs = {configuration["input"] for configuration in asked}
     models = [f"--model {shlex.quote(name)}" for name in dict.fromkeys(c["model"] for c in asked)]
-    seeds = sorted({configuration["seed"] for configuration in asked})
     task = "" if asked[0]["task"] == "nodes" else " --task links"
     which = "auto" if inputs == {"auto"} else "all" if "auto" in inputs else "both"
     which = f"{which} --paths PATHS" if "auto" in inputs else which if len(inputs) > 1 else min(inputs)
     return [
         f"honlearn evaluate NET LABELS -o {run.path.name}{task} {' '.join(models)} --input {which} "
-        f"--seed {seeds[0]} --seeds {len(seeds)}"
+        f"--seed {run.seeds[0]} --seeds {len(run.seeds)}"
     ]

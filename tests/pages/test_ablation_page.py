@@ -8,11 +8,11 @@ import pytest
 
 from honlearn.datasets import synthetic
 from honlearn.errors import MissingFileError
-from honlearn.experiments.ablation_page import make_page
-from honlearn.experiments.evaluate import Contender, NodeData, evaluate, plan
+from honlearn.experiments.evaluate import ModelSpec, NodeData, evaluate, plan
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.registry import find_model
 from honlearn.hon.build import count_grams
+from honlearn.pages.ablation_page import make_page
 
 TINY = {"n_learners": 2, "widths": (6, 6), "max_epochs": 3, "n_threads": 1}
 
@@ -23,8 +23,8 @@ def run(folder: Path, which: str = "gk", **settings: object) -> None:
     nodes, labels = list(data.labels), list(data.labels.values())
     network = counts.grow(tau=1.0)
     known = NodeData.of(network, nodes, labels, which, counts if which == "auto" else None)
-    contender = Contender(find_model("dge-bag"), {**TINY, **settings})
-    jobs = plan(known, [contender], Folds(count=5), [0])
+    spec = ModelSpec(find_model("dge-bag"), {**TINY, **settings})
+    jobs = plan(known, [spec], Folds(count=5), [0])
     assert len(list(evaluate(known, jobs, folder))) == 5
 
 

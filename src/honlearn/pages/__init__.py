@@ -1,0 +1,5 @@
+"""Pages in Markdown, written from the records of runs: ``docs/results.md`` and ``docs/ablations.md``.
+
+In: run folders. Out: Markdown. What is written is computed here from results and the tables of experiments;
+how it is worded is in ``templates/``.
+"""

@@ -1,0 +1,212 @@
+"""``docs/results.md``: everything that was measured, from the records of runs, with conclusions in words.
+
+In: run folders. Out: one Markdown page and the figures beside it. Nothing on it is typed by hand: numbers
+come from records, words from paired tests, and how it was measured from what the runs have noted. The page
+is laid out by ``templates/results.md.j2``.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from honlearn.experiments.comparison import COLUMN, INPUT
+from honlearn.experiments.measure import SCORE, Measured
+from honlearn.experiments.paper_figures import FIGURES
+from honlearn.experiments.paper_tables import TABLES
+from honlearn.experiments.published import DATA, REPETITIONS, model_label, published
+from honlearn.experiments.significance import LEVEL, gap, paired
+from honlearn.experiments.tables import Table, as_printed, p_text, signed, spread
+from honlearn.pages.conclusions import PUBLISHED, Conclusions, across, conclude, printed, reference_of
+from honlearn.pages.descriptions import DESCRIPTIONS
+from honlearn.pages.run_folders import ModelResults, Results, default_parameters, gather, read_runs
+from honlearn.pages.template import write_page
+from honlearn.results.metrics import LEAST_PAIRS
+
+
+@dataclass(frozen=True)
+class TaskSection:
+    """A task on a data set: its table, and what its tests give."""
+
+    name: str
+    table: Table
+    conclusions: Conclusions | None
+
+
+@dataclass(frozen=True)
+class DataSection:
+    """A data set: its title, its description, and its tasks."""
+
+    title: str
+    description: str
+    tasks: Sequence[TaskSection]
+
+
+@dataclass(frozen=True)
+class ReproducedTable:
+    """A table that ``reproduce`` has written, in Markdown."""
+
+    title: str
+    body: str
+
+
+def make_page(words: Sequence[str], target: Path) -> list[Path]:
+    """Write the page from the run folders named, copy the figures beside it, and return all files."""
+    runs = read_runs(words)
+    everything = gather(runs)
+    roots = [Path(word.partition("=")[2] or word) for word in words]
+    figures = _copied_figures(roots, target.parent / target.stem)
+    write_page(
+        target,
+        "results.md.j2",
+        across=across(everything),
+        level=LEVEL,
+        least_pairs=LEAST_PAIRS,
+        sections=_sections(everything),
+        reproduced=_reproduced(roots),
+        figures=[file.relative_to(target.parent) for file in figures if file.suffix == ".svg"],
+        not_measured=_not_measured(everything),
+        runs=runs,
+        machines=_distinct(run.about["machine"] for run in runs if run.about.get("machine")),
+        versions=_distinct(record["versions"] for run in runs for record in run.records),
+    )
+    return [target, *figures]
+
+
+def _sections(everything: Sequence[Results]) -> list[DataSection]:
+    sections = []
+    for data in dict.fromkeys(results.data for results in everything):
+        tasks = [
+            TaskSection(results.task, _table(results), conclude(results))
+            for results in everything
+            if results.data == data
+        ]
+        sections.append(DataSection(DATA.get(data, data), DESCRIPTIONS.get(data, ""), tasks))
+    return sections
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    """Return the facts that differ, in the order of their JSON."""
+    return [json.loads(text) for text in sorted({json.dumps(value, sort_keys=True) for value in values})]
+
+
+def _table(results: Results) -> Table:
+    """Return the models of a data set and task, best first."""
+    score, reference = SCORE[results.task], reference_of(results)
+    has_published = results.data in DATA
+    columns = ["model", "input", COLUMN[results.task]]
+    columns += ["published", "difference"] if has_published else []
+    columns += ["p (t, Wilcoxon)", "log loss", "CPU s a fit", "parameters", "fits"]
+    order = sorted(results.models, key=lambda model: -Measured(model.records).spread(score)[0])
+    rows = [_cells(results, model, reference, has_published) for model in order]
+    name = f"{results.data}-{results.task}"
+    return Table(name, f"{COLUMN[results.task]}, best first", columns, rows, _table_notes(results))
+
+
+def _cells(
+    results: Results, model: ModelResults, reference: ModelResults | None, has_published: bool
+) -> list[str]:
+    score, found = SCORE[results.task], Measured(model.records)
+    mean, deviation = found.spread(score)
+    cells = [model_label(model.model), INPUT[model.input], spread(mean, deviation)]
+    if has_published:
+        cell = printed(results, model)
+        between = None if cell is None else gap(mean, deviation, len(model.records), *cell, REPETITIONS)
+        cells += [as_printed(*cell) if cell else "–"]
+        cells += [f"{signed(between.difference)} {between.words}".strip() if between else "–"]
+    if reference is None or model is reference:
+        cells.append("–" if reference is None else "reference")
+    else:
+        test = paired(model.records, reference.records, score)
+        cells.append(f"{p_text(test.p_value)}, {p_text(test.p_wilcoxon)}" if test else "–")
+    cpu = statistics.fmean(record["times"]["fit_cpu_seconds"] for record in model.records)
+    size = model.records[0]["sizes"].get("parameters")
+    cells += [f"{found.spread('log_loss')[0]:.3f}", f"{cpu:.1f}", f"{size:,}" if size else "–"]
+    return [*cells, str(len(model.records))]
+
+
+def _table_notes(results: Results) -> list[str]:
+    folds = {record["configuration"]["folds"] for model in results.models for record in model.records}
+    seeds = sorted({record["configuration"]["seed"] for model in results.models for record in model.records})
+    kind = "folds" if results.task == "nodes" else "pairs held out"
+    searched = [model for model in results.models if model.searched]
+    notes = [f"{kind}: {', '.join(sorted(map(str, folds)))}; seeds: {', '.join(map(str, seeds))}"]
+    if searched and len(searched) < len(results.models):
+        names = ", ".join(f"{model_label(model.model)} {INPUT[model.input]}" for model in searched)
+        notes.append(
+            f"settings searched inside each training part: {names}; those of the others are in their commands"
+        )
+    elif searched:
+        notes.append("settings searched inside each training part")
+    # Learners of an ensemble unless its command sets another number.
+    usual = default_parameters("dge-bag", "nodes")["n_learners"]
+    sizes: dict[int, list[str]] = {}
+    for model in results.models:
+        learners = model.records[0]["configuration"]["parameters"].get("n_learners", usual)
+        if learners != usual:
+            sizes.setdefault(learners, []).append(f"{model_label(model.model)} {INPUT[model.input]}")
+    notes += [f"{learners} learners, not {usual}: {', '.join(names)}" for learners, names in sizes.items()]
+    counts = {len(model.records) for model in results.models}
+    if len(counts) > 1:
+        notes.append("models have different numbers of fits; tests use the folds that both have")
+    others = max(model.others for model in results.models)
+    if others:
+        notes.append("of models that were run with several settings, the setting with most fits is shown")
+    return notes
+
+
+def _reproduced(roots: Sequence[Path]) -> list[ReproducedTable]:
+    """Return the tables that ``reproduce`` has written; those of scores are above already."""
+    tables = []
+    for name in ("table-1", "table-5", "table-8"):
+        assert name in TABLES
+        for file in _found(roots, f"{name}.md"):
+            title, *body = file.read_text("utf-8").strip().splitlines()
+            tables.append(ReproducedTable(title.strip("*"), "\n".join(body).strip()))
+    return tables
+
+
+def _found(roots: Sequence[Path], name: str) -> list[Path]:
+    return [file for root in roots for file in sorted(root.rglob(name))]
+
+
+def _copied_figures(roots: Sequence[Path], folder: Path) -> list[Path]:
+    """Copy the figures of the runs, and their numbers, to a folder beside the page."""
+    copied = []
+    for name in FIGURES:
+        for place, file in enumerate(_found(roots, f"{name}.svg")):
+            folder.mkdir(parents=True, exist_ok=True)
+            for source in (file, file.with_suffix(".csv")):
+                more = f"-{place + 1}" if place else ""
+                target = folder / f"{name}{more}{source.suffix}"
+                if source.is_file():
+                    shutil.copyfile(source, target)
+                    copied.append(target)
+    return copied
+
+
+def _not_measured(everything: Sequence[Results]) -> list[Table]:
+    """Return the published values of inputs that nothing was measured on: data that are not to be had."""
+    measured = {(found.data, found.task, model.input) for found in everything for model in found.models}
+    return [table for task in PUBLISHED if (table := _published_alone(task, measured)).rows]
+
+
+def _published_alone(task: str, measured: set[tuple[str, str, str]]) -> Table:
+    """Return what the paper prints for a task on inputs (data, task, input) that were not measured."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for cell in (cell for name in PUBLISHED[task] for cell in published(name)):
+        if (cell.data, task, cell.input) not in measured:
+            cells = found.setdefault((cell.model, cell.input), {})
+            cells.setdefault(cell.data, as_printed(cell.value, cell.deviation))
+    shown = [key for key in DATA if any(key in cells for cells in found.values())]
+    rows = [
+        [model_label(model), INPUT[input], *(cells.get(key, "–") for key in shown)]
+        for (model, input), cells in found.items()
+    ]
+    title = f"Published {COLUMN[task]} where nothing was measured"
+    return Table(f"published-{task}", title, ["model", "input", *(DATA[key] for key in shown)], rows)
