@@ -72,7 +72,7 @@ def compiled_reader(file: Path, options: ReaderOptions, block: int) -> Read:
 
 
 # Names on both sides of the 7 bytes that a key holds and the 8 that are read at once; 0x01 and 0x80 beside
-# the delimiters are what a search by arithmetic would get wrong; NUL inside a name is part of it, CR is refused.
+# the delimiters are what a search by arithmetic would get wrong; NUL in a name is part of it, CR is refused.
 names = st.sampled_from(
     [*"ABé!5ÿ\x00\x01\x0b\x1f", "日本", "12", "seven77", "seven78", "eight888", "nine99999", "a\x00b", "a\rb"]
 )

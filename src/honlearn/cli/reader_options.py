@@ -72,7 +72,7 @@ MaxUnpacked = Annotated[
     int | None,
     _option(
         "--max-unpacked",
-        "Most bytes that a .gz or .zst file may unpack to; default: 64 GiB, for Parquet and Arrow 4 GiB.",
+        "Most bytes that a .gz or .zst file may unpack to; default: 64 GiB, for Parquet and Arrow 1 GiB.",
         "BYTES",
     ),
 ]

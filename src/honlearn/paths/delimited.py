@@ -62,11 +62,11 @@ class DelimitedPart(FilePart):
 
     def _check_width(self) -> None:
         """Raise for a header of more columns than allowed, before Arrow makes room for each of them."""
+        most = self.options.max_columns
         with self._stream() as stream:
-            width, most = (
-                _header_width(stream, self.separator, self.options.max_line),
-                self.options.max_columns,
-            )
+            width = _header_width(stream, self.separator, self.options.max_line)
+        if width is None:
+            raise self._long_row(self.options.max_line)
         if width > most:
             raise InputError(
                 f"{self.name}:1: {width:,} columns, more than {most:,}; raise max_columns (--max-columns) if "
@@ -134,11 +134,14 @@ class DelimitedPart(FilePart):
             raise self._worded(error) from error
         most = min(self.options.max_line, _LARGEST)
         if block >= most:
-            raise InputError(
-                f"{self.name}: a row of more than {most:,} bytes; is a quotation mark left open? If not, "
-                "raise max_line (--max-line)"
-            ) from error
+            raise self._long_row(most) from error
         return min(16 * block, most)
+
+    def _long_row(self, most: int) -> InputError:
+        return InputError(
+            f"{self.name}: a row of more than {most:,} bytes; is a quotation mark left open? If not, raise "
+            "max_line (--max-line)"
+        )
 
     def _stream(self) -> Opened:
         return Opened(self.file, self.options.max_unpacked)
@@ -188,10 +191,13 @@ class DelimitedPart(FilePart):
         return self.damaged(error)
 
 
-def _header_width(stream: Opened, separator: str, most_bytes: int) -> int:
-    """Return the number of fields in the first line that is not blank; quoted fields may go on over lines."""
+def _header_width(stream: Opened, separator: str, most_bytes: int) -> int | None:
+    """Return the number of fields in the first line that is not blank, None where it is too long.
+
+    Quoted fields may go on over lines.
+    """
     width, seen, inside, begun = 1, 0, 0, False
-    while seen <= most_bytes and (block := stream.read(_BLOCK)):
+    while block := stream.read(_BLOCK):
         if not begun:
             block = block.lstrip(b"\r\n")
         begun = begun or bool(block)
@@ -200,9 +206,11 @@ def _header_width(stream: Opened, separator: str, most_bytes: int) -> int:
         ends = np.flatnonzero(((text == ord("\n")) | (text == ord("\r"))) & ~quoted)
         stop = int(ends[0]) if len(ends) else len(text)
         width += int(np.count_nonzero((text[:stop] == ord(separator)) & ~quoted[:stop]))
+        seen += stop
+        if seen > most_bytes:
+            return None
         if stop < len(text):
-            return width
-        seen += len(block)
+            break
         inside = int(quoted[-1]) if len(quoted) else inside
     return width
 

@@ -30,7 +30,7 @@ MAX_NAME = 1 << 20
 MAX_COLUMNS = 10_000
 # Text and CSV are read as they are unpacked; Parquet and Arrow files have to be unpacked in memory.
 MAX_UNPACKED_STREAM = 1 << 36
-MAX_UNPACKED_MEMORY = 1 << 32
+MAX_UNPACKED_MEMORY = 1 << 30
 
 _OWNER = "read_paths"
 _COLUMNS = ("sequence", "order_by", "entity", "path_column", "count_column")

@@ -100,7 +100,15 @@ class MemoryPart(Part):
 
     def damaged(self, error: Exception) -> InputError:
         """Return the error of a table that Arrow cannot take or finds invalid."""
-        return InputError(f"{self.name}: cannot be read: {_first_line(error)}; mend the table")
+        if isinstance(error, OverflowError):
+            return InputError(
+                f"{self.name}: a whole number of more than 64 bits ({_first_line(error)}); make ids text, "
+                "and what to order by decimal.Decimal"
+            )
+        return InputError(
+            f"{self.name}: cannot be read: {_first_line(error)}; convert it to a type that Arrow has, or "
+            "mend it"
+        )
 
     def read(
         self, wanted: Sequence[str], types: dict[str, Any], advance: Advance
@@ -108,9 +116,9 @@ class MemoryPart(Part):
         """Yield the columns `wanted`."""
         try:
             yield from self._converted(list(wanted))
-        except pa.ArrowCapacityError:
-            raise
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            if self.kind != "pandas":
+                raise
             raise InputError(
                 f"{self.name}: a column mixes types ({_first_line(error)}); make it one type, as with "
                 ".astype(str)"

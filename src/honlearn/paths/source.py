@@ -71,7 +71,7 @@ def read_paths(
     Limits keep a damaged or hostile file from taking all memory; raise one where the data is meant to be so:
     `max_line` bytes in a line of text or a row of CSV (64 MiB), `max_name` bytes in an entity id (1 MiB),
     `max_columns` in a table (10,000), and `max_unpacked` bytes in a ``.gz`` or ``.zst`` file (64 GiB for text
-    and CSV, 4 GiB for Parquet and Arrow, which are unpacked in memory).
+    and CSV, 1 GiB for Parquet and Arrow, which are unpacked in memory).
 
     >>> paths = read_paths([["A", "A", "C"], ["B"]], counts=[5, 1], drop_repeats=True, min_length=2)
     >>> paths[0], paths.total
