@@ -205,6 +205,36 @@ def test_a_count_is_a_whole_number_whatever_empty_ids_mean(tmp_path: Path, count
         hl.read_paths(path, trailing_count=True, on_empty=empty)
 
 
+def test_lines_that_end_in_a_carriage_return_alone_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "old.txt"
+    path.write_bytes(b"A C\rB D\r")
+    with pytest.raises(
+        InputError, match=r"old\.txt:1: entity id 'C\\rB' contains a carriage return; .*newline"
+    ):
+        hl.read_paths(path)
+    with pytest.raises(
+        InputError, match=r"old\.txt:1: a line of more than 5 bytes; lines end in a newline: conv"
+    ):
+        hl.read_paths(path, max_line=5)
+
+
+def test_the_largest_count(tmp_path: Path) -> None:
+    path = tmp_path / "counted.txt"
+    path.write_text("A B 1000000000000000000\n")
+    assert hl.read_paths(path, trailing_count=True).total == 10**18
+    for count in ("1000000000000000001", "9223372036854775807"):
+        path.write_text(f"A B {count}\n")
+        with pytest.raises(
+            InputError, match=rf"count '{count}' at the end .* at least 1 and at most 10\*\*18"
+        ):
+            hl.read_paths(path, trailing_count=True)
+    path.write_text("A B 1000000000000000000\n" * 5)
+    with pytest.raises(
+        InputError, match=r"counted\.txt: the counts add up to more than 2\*\*62 paths; divide"
+    ):
+        hl.read_paths(path, trailing_count=True)
+
+
 def test_compressed_text_reads_alike_and_fills_its_bar(tmp_path: Path) -> None:
     raw = b"".join(b"A%d B%d C%d\n" % (i % 7, i % 11, i % 13) for i in range(20_000))
     plain, packed = tmp_path / "a.txt", tmp_path / "a.txt.gz"

@@ -42,9 +42,9 @@ _EXACT = Context(prec=4 * _DIGITS, traps=[Inexact, InvalidOperation])
 class BadOrder(InputError):
     """The text at `position` of a batch is no number, or one of more digits than can be compared."""
 
-    def __init__(self, position: int, text: bytes) -> None:
+    def __init__(self, position: int, text: bytes, reason: str = "") -> None:
         self.position = position
-        self.value = repr(text[:80].decode(errors="replace"))
+        self.value = repr(text[:80].decode(errors="replace")) + reason
         super().__init__(f"{self.value} is no order")
 
 
@@ -219,7 +219,9 @@ def _wide_numbers(array: pa.Array, status: NDArray[np.uint8]) -> pa.Array:
     if all(fine):
         return pa.array(rough, pa.float64())
     position = fine.index(False)
-    raise BadOrder(position, texts[position] or b"")
+    raise BadOrder(
+        position, texts[position] or b"", f", which takes over {_DIGITS} digits beside the other numbers"
+    )
 
 
 def _as_arrow(values: list[Decimal | None]) -> pa.Array:
