@@ -1,7 +1,7 @@
 """Event tables (sequence, order, entity; one event a row) → paths.
 
 In: the parts of a table. Rows may be in any order and sequences interleaved. Out: chunks of paths, by first
-appearance of their sequence. Only integers stay in memory: 6 or 8 bytes a row, and 1 to 8 for the order.
+appearance of their sequence. Only numbers stay in memory: 6 or 8 bytes a row, and 1 to 8 for the order.
 """
 
 from __future__ import annotations
@@ -226,7 +226,9 @@ class Events:
         if self._distinct is not None:
             return after_wide_gap(orders, reaches(self._distinct, gap))
         if orders.dtype.kind == "f":
-            return np.diff(orders, prepend=orders[:1]) > float(gap)
+            with np.errstate(invalid="ignore", over="ignore"):  # two infinities are no step apart
+                far: NDArray[np.bool_] = np.diff(orders, prepend=orders[:1]) > float(gap)
+                return far
         return after_gap(orders, np.uint64(min(gap * 10**self._places // 1, 2**64 - 1)))
 
     def arranged(self) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[np.int64]]:

@@ -207,13 +207,13 @@ def _wide_numbers(array: pa.Array, status: NDArray[np.uint8]) -> pa.Array:
         text = texts[position]
         if text is not None and not _NUMBER.fullmatch(text):
             raise BadOrder(position, text)
-    exact = [None if text is None else Decimal(text.decode().strip()) for text in texts]
-    rough = [None if value is None else float(value) for value in exact]
-    fine = [value is None or Decimal(repr(near)) == value for value, near in zip(exact, rough, strict=True)]
-    if all(fine) and not all(value is None or value == value.to_integral_value() for value in exact):
+    spelt = [None if text is None else text.decode().strip() for text in texts]
+    rough = [None if text is None else float(text) for text in spelt]
+    fine = [text is None or _is_shortest(text, near) for text, near in zip(spelt, rough, strict=True)]
+    if all(fine) and not all(near is None or near.is_integer() for near in rough):
         return pa.array(rough, pa.float64())
     try:
-        return _as_arrow(exact)
+        return _as_arrow([None if text is None else Decimal(text) for text in spelt])
     except (pa.ArrowException, DecimalException):
         pass
     if all(fine):
@@ -222,6 +222,12 @@ def _wide_numbers(array: pa.Array, status: NDArray[np.uint8]) -> pa.Array:
     raise BadOrder(
         position, texts[position] or b"", f", which takes over {_DIGITS} digits beside the other numbers"
     )
+
+
+def _is_shortest(text: str, near: float | None) -> bool:
+    """Return whether the text is what Python writes for the float nearest to it, however it is spelt."""
+    shortest = repr(near)
+    return shortest == text or Decimal(shortest) == Decimal(text)
 
 
 def _as_arrow(values: list[Decimal | None]) -> pa.Array:
