@@ -101,7 +101,9 @@ def test_bad_rows(columns: dict[str, list[Any]], message: str) -> None:
         hl.read_paths(pa.table(columns), path_column="p", count_column="n" if "n" in columns else None)
 
 
-@pytest.mark.parametrize("count", ["2.5", "many", "-1", "0", "", "0x10", "9223372036854775807", "NA", "1e3"])
+@pytest.mark.parametrize(
+    "count", ["2.5", "many", "-1", "0", "", "0x10", "9223372036854775807", "9223372036854775808", "NA", "1e3"]
+)
 def test_bad_counts_in_csv_name_the_line(tmp_path: Path, count: str) -> None:
     file = tmp_path / "paths.csv"
     file.write_text(f"path,n\nA B,1\n\nB C,{count}\n")

@@ -141,6 +141,13 @@ def test_bad_tables(columns: dict[str, Any], message: str) -> None:
     refused(pd.DataFrame({"trip": [1, 1], "leg": [1, 2], "port": ["A", "B"], **columns}), message)
 
 
+def test_names_and_types_with_line_ends_stay_on_one_line() -> None:
+    named = pa.table({"trip": [1], "a\nb": [1], "port": ["A"]})
+    refused(named, r"no column 'leg' \(order_by\).*; there are trip, 'a\\nb', port")
+    typed = pa.table({"trip": [1], "leg": pa.array([{"x\ny": 1}]), "port": ["A"]})
+    refused(typed, r"column 'leg' is of type struct<x y: int64>; an order is a number or a time")
+
+
 def test_gap_must_fit_the_order_column() -> None:
     table = pd.DataFrame({"trip": [1], "leg": [1], "port": ["A"]})
     with pytest.raises(ParameterError, match=r"'leg' holds numbers, so max_gap must be a number. Got '3h'"):

@@ -32,6 +32,11 @@ def plain(array: pa.Array) -> pa.Array:
     return array
 
 
+def type_name(kind: Any) -> str:
+    """Return a type as a message has it: on one line, whatever its parameters hold."""
+    return " ".join(str(kind).split())
+
+
 def is_text(kind: Any) -> bool:
     """Return whether values are runs of bytes: text or binary."""
     tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
@@ -86,7 +91,7 @@ def entity_codes(array: pa.Array, interner: Interner) -> NDArray[np.int32]:
         try:
             array = array.dictionary_encode()
         except pa.ArrowNotImplementedError:
-            raise InputError(f"values of type {array.type} cannot be names; {_REMEDY}") from None
+            raise InputError(f"values of type {type_name(array.type)} cannot be names; {_REMEDY}") from None
     indices = array.indices.cast(pa.int64()).to_numpy()
     used, place = first_uses(indices, len(array.dictionary))
     names = as_text(array.dictionary.take(pa.array(used)))
@@ -106,7 +111,7 @@ def as_text(array: pa.Array) -> pa.Array:
     try:
         return array.cast(pa.large_string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise InputError(f"values of type {array.type} cannot be names; {_REMEDY}") from None
+        raise InputError(f"values of type {type_name(array.type)} cannot be names; {_REMEDY}") from None
 
 
 def whole_numbers(array: pa.Array) -> pa.Array:

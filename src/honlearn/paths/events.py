@@ -25,7 +25,7 @@ from honlearn.paths.arrange import (
     scatter_both,
     sort_each,
 )
-from honlearn.paths.columns import entity_codes, missing, plain
+from honlearn.paths.columns import entity_codes, missing, plain, type_name
 from honlearn.paths.delimited import ConversionError
 from honlearn.paths.interner import BadName, Interner
 from honlearn.paths.options import SKIP_EMPTY, Gap, ReaderOptions
@@ -184,23 +184,24 @@ class Events:
         name = self.options.order_by
         if unit is None:
             raise InputError(
-                f"{part.name}: column {name!r} is of type {column.type}; an order is a number or a time, so "
-                "convert it, as with pandas.to_datetime or pandas.to_numeric"
+                f"{part.name}: column {name!r} is of type {type_name(column.type)}; an order is a number or "
+                "a time, so convert it, as with pandas.to_datetime or pandas.to_numeric"
             )
         if self.order_type is None:
             self.order_type = column.type
             self.gap_in_units(self.options.gap or Gap(0.0 if unit == 0 else None, 0))
         if bool(unit) != bool(order_unit(self.order_type)):
             raise InputError(
-                f"{part.name}: column {name!r} is {column.type} here and {self.order_type} before"
+                f"{part.name}: column {name!r} is {type_name(column.type)} here and "
+                f"{type_name(self.order_type)} before"
             )
         if unit and column.type != self.order_type:
             try:
                 return column.cast(self.order_type)
             except pa.ArrowInvalid as error:
                 raise InputError(
-                    f"{part.name}: column {name!r} is {column.type} here and "
-                    f"{self.order_type} before; {error}"
+                    f"{part.name}: column {name!r} is {type_name(column.type)} here and "
+                    f"{type_name(self.order_type)} before; {error}"
                 ) from error
         return column
 

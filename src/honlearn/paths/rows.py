@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError
-from honlearn.paths.columns import entity_codes, is_text, missing, plain, spans
+from honlearn.paths.columns import entity_codes, is_text, missing, plain, spans, type_name
 from honlearn.paths.interner import BadName, Interner
 from honlearn.paths.options import A_COUNT, MAX_COUNT, SKIP_EMPTY, ReaderOptions
 from honlearn.paths.parts import Part
@@ -85,8 +85,8 @@ class _Rows:
         if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
             return column
         raise InputError(
-            f"{self.part.name}: column {self.options.path_column!r} is of type {kind}; a path column "
-            "holds lists, or text that is split at the delimiter; for one event a row give sequence and "
+            f"{self.part.name}: column {self.options.path_column!r} is of type {type_name(kind)}; a path "
+            "column holds lists, or text that is split at the delimiter; for one event a row give sequence and "
             "entity instead"
         )
 
@@ -101,7 +101,9 @@ class _Rows:
                 raise self._error(row, f"count {got!r} (column {name!r}); {A_COUNT}")
             return written
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            raise InputError(f"{self.part.name}: column {name!r} is of type {kind}; counts are whole numbers")
+            raise InputError(
+                f"{self.part.name}: column {name!r} is of type {type_name(kind)}; counts are whole numbers"
+            )
         values = column.to_numpy(zero_copy_only=False)
         whole = values >= 1
         if values.dtype.kind == "f":

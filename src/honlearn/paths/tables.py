@@ -51,7 +51,7 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
             f"{part.name}: {len(there):,} columns, more than {options.max_columns:,}; raise max_columns "
             "(--max-columns) if the table is meant to be so wide"
         )
-    shown = listed((name if len(name) <= 60 else name[:57] + "…" for name in there), 20)
+    shown = listed(map(_shown, there), 20)
     if not options.is_table:
         raise InputError(
             f"{part.name}: which columns hold the paths? Give sequence, order_by and entity (one event "
@@ -68,6 +68,12 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
             raise InputError(
                 f"{part.name}: {there.count(name)} columns are called {name!r} ({role}); rename them"
             )
+
+
+def _shown(name: str) -> str:
+    """Return a column's name as a message has it: on one line, and not too long."""
+    short = name if len(name) <= 60 else name[:57] + "…"
+    return short if short.isprintable() else repr(short)
 
 
 def _separated(there: Sequence[str], options: ReaderOptions) -> str:

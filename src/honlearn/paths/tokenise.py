@@ -39,12 +39,10 @@ def _parse_count(data: NDArray[np.uint8], start: int, end: int) -> np.int64:
     value = np.int64(0)
     for i in range(start, end):
         digit = np.int64(data[i]) - _ZERO
-        if digit < 0 or digit > 9:
+        if digit < 0 or digit > 9 or value > MAX_COUNT // 10:  # one more digit would not fit
             return np.int64(0)
         value = 10 * value + digit
-        if value > MAX_COUNT:
-            return np.int64(0)
-    return value
+    return value if value <= MAX_COUNT else np.int64(0)
 
 
 @njit
