@@ -86,8 +86,8 @@ class _Rows:
             return column
         raise InputError(
             f"{self.part.name}: column {self.options.path_column!r} is of type {type_name(kind)}; a path "
-            "column holds lists, or text that is split at the delimiter; for one event a row give sequence and "
-            "entity instead"
+            "column holds lists, or text that is split at the delimiter; for one event a row give sequence "
+            "and entity instead"
         )
 
     def _counts(self, column: Any) -> NDArray[np.int64]:
