@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import fields
 from inspect import signature
 from pathlib import Path
@@ -36,6 +37,10 @@ def app() -> tuple[typer.Typer, dict[str, Any]]:
         first_only: options.FirstOnly = False,
         min_length: options.MinLength = 1,
         on_empty: options.OnEmpty = "error",
+        max_line: options.MaxLine = options.MAX_LINE,
+        max_name: options.MaxName = options.MAX_NAME,
+        max_columns: options.MaxColumns = options.MAX_COLUMNS,
+        max_unpacked: options.MaxUnpacked = None,
     ) -> None:
         given = {
             name: value for name, value in locals().items() if name in signature(options.gathered).parameters
@@ -64,3 +69,20 @@ def test_options_arrive(tmp_path: Path) -> None:
 def test_out_of_range_values_are_not_lost() -> None:
     assert options.gathered(min_length=0, skip_columns=-1) == {"min_length": 0, "skip_columns": -1}
     assert options.gathered() == {}
+
+
+def test_limits_arrive_and_the_error_names_them(tmp_path: Path) -> None:
+    file = tmp_path / "p.txt"
+    file.write_text("A B\nA LongName C\n")
+    made, seen = app()
+    for option, value in (("--max-line", "5"), ("--max-name", "4")):
+        result = CliRunner().invoke(made, [str(file), option, value])
+        assert isinstance(result.exception, hl.errors.InputError)
+        assert f"({option})" in str(result.exception)
+    packed = tmp_path / "p.txt.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    result = CliRunner().invoke(made, [str(packed), "--max-unpacked", "9"])
+    assert "(--max-unpacked)" in str(result.exception)
+    limits = ["--max-line", "14", "--max-name", "8", "--max-columns", "1", "--max-unpacked", "19"]
+    assert CliRunner().invoke(made, [str(packed), *limits]).exit_code == 0
+    assert len(seen["paths"]) == 2
