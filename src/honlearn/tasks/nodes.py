@@ -203,7 +203,7 @@ class DGEClassifier(EnsembleEstimator):
         check.example_weights(given["class_weight"], None, classes, np.arange(len(classes)))
         check.draws(given["n_draws"])
         check.kernel_share(given["kernel_share"])
-        check.edge_power(given["edge_power"])
+        check.edge_power(self.edge_power)
         check.refit(given["refit"])
         if given["fan_outs"] is not None:
             check.check_fan_outs(given["fan_outs"], len(shape.widths))
