@@ -96,8 +96,8 @@ def built_from(
         text = str(error).replace("DGEClassifier", model)
         raise FormatError(text if text.startswith(str(folder)) else f"{folder}: {text}") from None
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        first = str(error).partition("\n")[0]
-        raise FormatError(f"{folder}: config and weights do not belong together ({first})") from None
+        said = " ".join(str(error).split())[:300]
+        raise FormatError(f"{folder}: config and weights do not belong together ({said})") from None
 
 
 class _Bounded(TorchDispatchMode):  # type: ignore[no-untyped-call]
