@@ -138,4 +138,4 @@ def _read_about(file: Path) -> dict[str, Any]:
         return {}
     advice = "mend or delete it"
     about = Fields(read_json(file, advice=advice), str(file), advice=advice)
-    return {name: about.text(name) for name in _ABOUT if about.has(name)}
+    return {name: str(about.any(name)) for name in _ABOUT if about.has(name)}
