@@ -109,7 +109,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     (tmp_path / "paths.txt").write_text("A B\n")
     assert load_folder(tmp_path).labels == {}
     (tmp_path / "about.json").write_text("[1")
-    with pytest.raises(FormatError, match=r"about\.json: not a JSON object"):
+    with pytest.raises(FormatError, match=r"about\.json: not valid JSON"):
         load_folder(tmp_path)
     (tmp_path / "about.json").unlink()
     (tmp_path / "nodes.csv").write_text("node,name\nA\n")

@@ -94,7 +94,7 @@ def test_folds_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[1, 2", "not readable as JSON"),
+        ("[[1, 2", "not valid JSON"),
         ('{"a": 1}', "not folds; expected a JSON list"),
         ("[]", "not folds"),
         ("[[]]", "not folds"),

@@ -38,6 +38,7 @@ class Small:
 
     def __post_init__(self) -> None:
         asked = {"model": self.name, "input": "gk", "seed": 0, "fold": 0, "task": "nodes", "parameters": {}}
+        asked |= {"folds": "stratified 2", "data": {"network": "n", "test": "t"}}
         object.__setattr__(self, "configuration", asked)
 
     @property
@@ -65,7 +66,9 @@ class SmallWork:
             os.kill(os.getpid(), signal.SIGKILL)
         if job.name.startswith("slow"):
             time.sleep(60)
-        return {"digest": job.digest, "configuration": job.configuration, "scores": {"at": job.name}}
+        whole = {"sizes": {"train": 2, "test": 1}, "times": {"fit_seconds": 0.0, "fit_cpu_seconds": 0.0}}
+        whole |= {"scores": {"micro_f1": 0.5}, "versions": {}, "said": {"at": job.name}}
+        return {"digest": job.digest, "configuration": job.configuration, **whole}
 
 
 class Listener(Watch):
@@ -94,7 +97,7 @@ def test_a_job_that_fails_stops_no_other(tmp_path: Path, processes: int) -> None
     done, run = [], run_all(SmallWork(tmp_path), jobs, tmp_path, processes=processes, watch=heard)
     message = r"wrong1 cannot be used \(so failed 2 of 5 jobs, also wrong2 gk"
     with pytest.raises(InputError, match=message):
-        done.extend((job.name, record["scores"]["at"], ran) for job, record, ran in run)
+        done.extend((job.name, record["said"]["at"], ran) for job, record, ran in run)
     assert sorted(done) == [("a", "a", True), ("b", "b", True), ("c", "c", True)]
     assert sorted(heard.heard) == sorted(
         [f"started {name}" for name in ("a", "wrong1", "b", "wrong2", "c")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from honlearn.experiments.registry import find_model, model_names
 from honlearn.experiments.search import Budget, search
 from honlearn.experiments.selection import best_on_test, points
 from honlearn.experiments.spaces import PAPER, Space, own_space, paper_space, read_spaces
+from honlearn.results.records import FILE
 
 SPACE = Space("own", {"a": (1, 2, 3, 4), "b": ((1,), (1, 2)), "c": (0.1, 0.2)})
 
@@ -203,3 +205,37 @@ def test_the_grid_in_an_order_of_its_own() -> None:
     assert len({str(point) for point in every}) == SPACE.size + 1
     assert list(points(SPACE, 0)) == every
     assert list(points(SPACE, 1)) != every
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"digest": "7"}, "not the trials of a search, one after another"),
+        ({"digest": "x"}, "not the trials of a search, one after another"),
+        ({"point": [1]}, "'point' must be a JSON object"),
+        ({"point": {"a": 1}}, "is not a point of the space"),
+        ({"point": {"a": 9, "b": [1], "c": 0.1}}, "is not a point of the space"),
+        ({"score": "good"}, "'score' must be a number"),
+        ({"seconds": -1}, "'seconds' must be a number of at least 0"),
+        ({"repeats": 0}, "'repeats' must be true or false"),
+        ({"error": None}, "'error' must be text"),
+    ],
+)
+def test_trials_of_other_types_are_told(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+    search(rating, SPACE, Budget(None, 3), 0, tmp_path)
+    path = tmp_path / FILE
+    lines = path.read_text("utf-8").splitlines()
+    lines[1] = json.dumps({**json.loads(lines[1]), **change})
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    with pytest.raises(FormatError, match=rf"records\.jsonl: .*{told}.*; remove the file to search anew"):
+        search(rating, SPACE, Budget(None, 4), 0, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, '{"gcn": [1]}', '{"gcn": {"width": NaN}}', "\ud800".encode("utf-8", "surrogatepass")],
+)
+def test_files_of_choices_that_are_none_are_told(tmp_path: Path, text: str | bytes) -> None:
+    (tmp_path / "space.json").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(FormatError, match=r"space\.json: not a space; expected"):
+        read_spaces(tmp_path / "space.json")

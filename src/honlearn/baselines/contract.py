@@ -8,7 +8,7 @@ dataclass, so that a model's file lists its own and inherits the rest.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import Field, dataclass
 from os import PathLike
@@ -25,6 +25,7 @@ from honlearn.errors import ParameterError, check_integer
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.sampling.pairs import Pairs
 from honlearn.seeds import root_seed
+from honlearn.stored import Spec
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
 from honlearn.tasks.html import Shown
@@ -83,6 +84,10 @@ class Baseline(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check(self) -> None:
         """Raise a ParameterError for a parameter that is out of range; called first in `fit`."""
+
+    def _specs(self) -> Mapping[str, Spec]:
+        """Return kinds and shapes of the tensors that predict, where no module compares them with its own."""
+        return {}
 
     def _restore(self, state: State) -> None:
         """Take over the tensors of a fit, from `fit` itself or from a folder."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,8 +18,9 @@ from torch import nn
 
 from honlearn.engine.optimizer import Adam
 from honlearn.engine.runtime import Runtime
-from honlearn.ensemble.checkpoint import load_checkpoint, save_checkpoint
+from honlearn.ensemble.checkpoint import load_checkpoint, resuming, save_checkpoint
 from honlearn.progress import Advance, progress
+from honlearn.stored import Fields
 
 State = dict[str, torch.Tensor]
 
@@ -56,6 +56,23 @@ class Position:
     best_epoch: list[int] = field(default_factory=list)
     history: list[dict[str, float]] = field(default_factory=list)
     best_epochs: list[list[int]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, record: Fields, n_stages: int) -> Position:
+        """Return the position in a checkpoint's record, if it can be one."""
+        record.only(*(one.name for one in fields(cls)))
+        whole = {name: record.integer(name, 0) for name in ("stage", "epoch", "batch", "step")}
+        groups = len(record.items("best"))
+        done = [
+            Fields({"epochs": row}, record.where).integers("epochs", 0) for row in record.items("best_epochs")
+        ]
+        active = record.integers("active", 0, groups - 1)
+        loss = record.numbers("loss")
+        if whole["stage"] > n_stages or len(done) != whole["stage"] or len(loss) not in (0, len(active)):
+            raise ValueError(f"no position in a training of {n_stages} stages")
+        history = record.rows("history")
+        best = {"best": record.numbers("best"), "best_epoch": record.integers("best_epoch", 0, length=groups)}
+        return cls(**whole, active=active, loss=loss, **best, history=history, best_epochs=done)  # type: ignore[arg-type]
 
 
 class TrainingLoop:
@@ -223,7 +240,7 @@ class TrainingLoop:
         for stage, state in enumerate(self.finished):
             tensors |= {f"stage{stage}.{name}": tensor for name, tensor in state.items()}
         tensors |= {f"adam.{name}": tensor for name, tensor in self.optimizer.tensors().items()}
-        save_checkpoint(path, self.fingerprint, _plain(self.at), tensors)
+        save_checkpoint(path, self.fingerprint, asdict(self.at), tensors)
         self._saved = time.monotonic()
 
     def _resume(self) -> None:
@@ -231,7 +248,12 @@ class TrainingLoop:
         if path is None or not path.exists():
             return
         record, tensors = load_checkpoint(path, self.fingerprint)
-        self.at = _position(record)
+        with resuming(path):
+            self._take(Position.of(record, self.n_stages), tensors)
+
+    def _take(self, at: Position, tensors: State) -> None:
+        """Go on from a position with the tensors of its checkpoint."""
+        self.at = at
 
         def pick(prefix: str) -> State:
             held = {name: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
@@ -243,16 +265,3 @@ class TrainingLoop:
         self.best = pick("best.")
         self.finished = [pick(f"stage{stage}.") for stage in range(self.at.stage)]
         self.optimizer.restore(self.at.step, pick("adam."))
-
-
-def _plain(at: Position) -> dict[str, Any]:
-    """Return a position as JSON can hold it: a loss that is not finite yet is null."""
-    record = asdict(at)
-    record["best"] = [loss if math.isfinite(loss) else None for loss in at.best]
-    return record
-
-
-def _position(record: dict[str, Any]) -> Position:
-    at = Position(**record)
-    at.best = [math.inf if loss is None else loss for loss in at.best]
-    return at

@@ -80,7 +80,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def check(self) -> None:
         """Raise a ParameterError for a parameter that is out of range; subclasses add their own."""
-        name, layers = self.name, self.layer_widths
+        name = self.name
+        check_sequence(name, "widths", self.widths)
+        layers = self.layer_widths
         if not 1 <= len(layers) <= MAX_LAYERS - 2:
             raise ParameterError(
                 f"The 'widths' parameter of {name} must name 1 to {MAX_LAYERS - 2} layers. "
@@ -147,6 +149,16 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def power(self) -> float:
         """The edge power; of one that is yet to be chosen, the usual one."""
         return USUAL_POWER if isinstance(self.edge_power, str) else float(self.edge_power)
+
+
+def check_sequence(owner: str, name: str, value: Any) -> None:
+    """Raise unless the value is a whole number or a sequence of them, one for each layer."""
+    single = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not single and (isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__len__")):
+        raise ParameterError(
+            f"The {name!r} parameter of {owner} must be whole numbers, one for each layer. "
+            f"Got {value!r} instead."
+        )
 
 
 USUAL_POWER = 0.5

@@ -23,7 +23,7 @@ from honlearn.engine.sampled import SampledNeighborhood
 from honlearn.engine.weights import Generators, glorot, split_width, zeros
 from honlearn.errors import ParameterError, check_choice, check_integer
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.learners.base import Inputs, Learner, Stack
+from honlearn.learners.base import Inputs, Learner, Stack, check_sequence
 from honlearn.learners.layers import Layer, LayerShape, LayerStack
 
 
@@ -156,10 +156,12 @@ def check_fan_outs(learner: Any) -> None:
     """Raise unless there is one fan-out, at least 1, for each layer, or none at all."""
     if learner.fan_outs is None:
         return
-    if len(tuple(learner.fan_outs)) != len(learner.layer_widths):
+    check_sequence(learner.name, "fan_outs", learner.fan_outs)
+    numbers = learner.fan_outs if hasattr(learner.fan_outs, "__len__") else (learner.fan_outs,)
+    if len(numbers) != len(learner.layer_widths):
         raise ParameterError(
             f"The 'fan_outs' parameter of {learner.name} must have one number for each of the "
             f"{len(learner.layer_widths)} layers in widths. Got {learner.fan_outs!r} instead."
         )
-    for count in learner.fan_outs:
-        check_integer(learner.name, "fan_outs", count, 1)
+    for count in numbers:
+        check_integer(learner.name, "fan_outs", count, 1, 2**31 - 1)

@@ -128,8 +128,13 @@ def _evidence(
         calibration={name: (one["error"], one["bias"]) for name, one in calibration.items()},
         curves=learnt,
         never={name: _never(one) for name, one in there.items()},
-        max_epochs={model.name: int(model.parameters.get("max_epochs") or 0) for model in study.models},
+        max_epochs={model.name: _max_epochs(model) for model in study.models},
     )
+
+
+def _max_epochs(model: ModelRecords) -> int:
+    value = model.parameters.get("max_epochs")
+    return value if isinstance(value, int) else 0
 
 
 def context_information_gain(network: HigherOrderNetwork) -> tuple[float, float]:
@@ -192,4 +197,4 @@ def _missing(study: Study, seen: Any, predictions: Mapping[str, ModelPredictions
     partial = [name for name, one in predictions.items() if one is not None and one.missing]
     if partial:
         missing.append(f"some folds of: {', '.join(partial)}")
-    return missing
+    return [*missing, *study.damaged]

@@ -38,7 +38,7 @@ def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list
         summary: dict[str, Any] = {"model": model, "input": name, "records": len(group)}
         for part, keys in (("scores", scores), ("times", TIMES)):
             for key in keys:
-                mean, deviation = _spread([record[part][key] for record in group])
+                mean, deviation = _spread([record[part].get(key) for record in group])
                 summary |= {f"{key}_mean": mean, f"{key}_std": deviation}
         summary["p_value"] = compare(group, next(iter(groups.values())), scores[0]) if summaries else None
         summaries.append(summary)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 MAX_ARRAY_BYTES = 2**34
 
 _Size = int | str | None
-# The kinds of dtype (NumPy's letters, such as "f" or "iu"), and the number of axes or the size of each.
+# The kinds of dtype (NumPy's letters, such as "f" or "iu") or one dtype ("f4"), and the number of axes or the
+# size of each.
 Spec = tuple[str, int | tuple[_Size, ...]]
 
 
@@ -38,9 +39,9 @@ def read_npz(
 ) -> dict[str, NDArray[Any]]:
     """Return the named arrays of a ``.npz`` file; what else is in it stays packed, and pickles always do.
 
-    Each array has kinds of dtype and a number of axes or a shape, in which a number is a size, None any size,
-    and a name the same size wherever it stands: ``{"proba": ("f", ("nodes", "classes"))}``. With `finite`,
-    NaN and infinity are refused. All arrays together have at most `most` bytes.
+    Each array has kinds of dtype, or one dtype, and a number of axes or a shape, in which a number is a size,
+    None any size, and a name the same size wherever it stands: ``{"proba": ("f", ("nodes", "classes"))}``.
+    With `finite`, NaN and infinity are refused. All arrays together have at most `most` bytes.
     """
     where = os.fspath(path)
     wanted = {**needed, **(optional or {})}
@@ -133,10 +134,13 @@ def check_arrays(
         fits = len(wanted) == array.ndim and all(
             not isinstance(n, int) or n == length for n, length in zip(wanted, array.shape, strict=True)
         )
-        if array.dtype.kind not in kinds or not fits:
+        exact = f"{array.dtype.kind}{array.dtype.itemsize}"
+        good = array.dtype.kind in kinds if kinds.isalpha() else exact == kinds
+        if not good or not fits:
             axes = ", ".join("any" if n is None else str(n) for n in wanted)
+            named = " or ".join(kinds) if kinds.isalpha() else kinds
             raise FormatError(
-                f"{where}: the array {shown(name)} must be of kind {' or '.join(kinds)} and shape ({axes}). "
+                f"{where}: the array {shown(name)} must be of kind {named} and shape ({axes}). "
                 f"Got {array.dtype} of shape {array.shape} instead; {advice}"
             )
         sizes.update({n: s for n, s in zip(lengths, array.shape, strict=True) if isinstance(n, str)})

@@ -29,8 +29,8 @@ class Fields:
     honlearn.errors.FormatError: flights.hon: 'name' must be a number. Got 'flights' instead...
     """
 
-    def __init__(self, value: object, where: str, *, advice: str = ADVICE) -> None:
-        self.where, self.advice = where, advice
+    def __init__(self, value: object, where: str, *, finite: bool = True, advice: str = ADVICE) -> None:
+        self.where, self.finite, self.advice = where, finite, advice
         if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
             raise FormatError(f"{where}: a JSON object was expected. Got {shown(value)} instead; {advice}")
         self.values: Mapping[str, Any] = value
@@ -76,9 +76,9 @@ class Fields:
         return int(value)
 
     def number(self, key: str, least: float = -math.inf, most: float = math.inf) -> float:
-        """Return a finite number within bounds."""
+        """Return a number within bounds; NaN and infinity only of a mapping that was not read as finite."""
         value = self.any(key)
-        if not _is_number(value, least, most):
+        if not _is_number(value, least, most, self.finite):
             self._refuse(key, f"a number{_bounds(least, most)}", value)
         return float(value)
 
@@ -87,12 +87,19 @@ class Fields:
         value = self.any(key)
         if not isinstance(value, Mapping):
             self._refuse(key, "a JSON object", value)
-        return Fields(value, f"{self.where}: {key!r}", advice=self.advice)
+        return Fields(value, f"{self.where}: {key!r}", finite=self.finite, advice=self.advice)
 
     def mappings(self, key: str) -> list[Fields]:
         """Return a list of JSON objects."""
         rows = self._list(key, "JSON objects", lambda value: isinstance(value, Mapping))
-        return [Fields(row, f"{self.where}: {key!r}", advice=self.advice) for row in rows]
+        return [Fields(row, f"{self.where}: {key!r}", finite=self.finite, advice=self.advice) for row in rows]
+
+    def rows(self, key: str) -> list[dict[str, Any]]:
+        """Return a list of JSON objects of numbers, each as it is: whole numbers stay whole."""
+        for row in (found := self.mappings(key)):
+            for name in row.values:
+                row.number(name)
+        return [dict(row.values) for row in found]
 
     def items(self, key: str, length: int | None = None) -> list[Any]:
         """Return a list of whatever it holds, of `length` items if that is given."""
@@ -112,9 +119,11 @@ class Fields:
     def numbers(
         self, key: str, least: float = -math.inf, most: float = math.inf, length: int | None = None
     ) -> list[float]:
-        """Return a list of finite numbers within bounds."""
+        """Return a list of such numbers."""
         what = f"numbers{_bounds(least, most)}"
-        return [float(x) for x in self._list(key, what, lambda v: _is_number(v, least, most), length)]
+        return [
+            float(x) for x in self._list(key, what, lambda v: _is_number(v, least, most, self.finite), length)
+        ]
 
     def _list(self, key: str, what: str, good: Callable[[Any], bool], length: int | None = None) -> list[Any]:
         value = self.any(key)
@@ -135,9 +144,10 @@ def _is_integer(value: Any, least: int, most: int | None) -> bool:
     return whole and value >= least and (most is None or value <= most)
 
 
-def _is_number(value: Any, least: float, most: float) -> bool:
-    real = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return real and math.isfinite(value) and least <= value <= most
+def _is_number(value: Any, least: float, most: float, finite: bool) -> bool:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return False
+    return least <= value <= most and math.isfinite(value) if finite else not (value < least or value > most)
 
 
 def _bounds(least: float, most: float | None) -> str:

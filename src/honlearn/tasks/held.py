@@ -18,8 +18,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from honlearn.ensemble.checkpoint import load_checkpoint, save_checkpoint
+from honlearn.ensemble.checkpoint import load_checkpoint, resuming, save_checkpoint
 from honlearn.ensemble.fitting import Held
+from honlearn.stored import Fields
 
 # The share of the examples that learners which judge a choice are validated on.
 SHARE = 0.25
@@ -100,10 +101,10 @@ class Ledger:
         if self.path is None or not self.path.exists():
             return {}
         record, tensors = load_checkpoint(self.path, self.fingerprint)
-        for i, (one, done) in enumerate(zip(scores, record.pop("done"), strict=True)):
-            one.learners, one.seconds, one.gain, one.error = done
-            one.probability[:], one.n_votes[:] = (
-                tensors[f"probability{i}"].numpy(),
-                tensors[f"n_votes{i}"].numpy(),
-            )
-        return record
+        with resuming(self.path):
+            for i, (one, done) in enumerate(zip(scores, record.items("done"), strict=True)):
+                told = Fields({"done": done}, record.where, finite=False).numbers("done", length=4)
+                one.learners, (one.seconds, one.gain, one.error) = int(told[0]), told[1:]
+                one.probability[:] = tensors[f"probability{i}"].numpy()
+                one.n_votes[:] = tensors[f"n_votes{i}"].numpy()
+        return {name: value for name, value in record.values.items() if name != "done"}

@@ -19,7 +19,7 @@ from honlearn.ensemble.pair_inference import PairInference
 from honlearn.ensemble.pair_model import PairModel
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.ensemble.pairs import PairArchitecture, PairEnsemble
-from honlearn.errors import check_integer
+from honlearn.errors import InputError, check_integer, listed
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner
@@ -173,8 +173,15 @@ class DGELinkPredictor(EnsembleEstimator):
         )
 
     def _saved_shape(self) -> PairArchitecture:
-        """Return the shape of a model that was loaded."""
-        return self._shape()
+        """Return the shape of a model that was loaded; its parameters are checked as in a fit."""
+        if self.classes_.tolist() != [0, 1]:
+            got = listed(self.classes_.tolist(), 5)
+            raise InputError(f"the classes of links are 0 and 1. Got {got} instead")
+        self._reads.check(self._owner)
+        check.draws(self._owner, self.n_draws)
+        shape = self._shape()
+        self._options(shape, 1)
+        return shape
 
     def _model(self, shape: PairArchitecture) -> PairModel:
         """Return what is trained: the ensemble over pairs of the network that was given or chosen."""

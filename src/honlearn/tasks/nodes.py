@@ -168,17 +168,25 @@ class DGEClassifier(EnsembleEstimator):
         classes, codes = check.class_codes(y, len(nodes))
         training = self.parameter_object("training")
         weights = check.example_weights(self._owner, training.class_weight, sample_weight, classes, codes)
-        self.parameter_object("path_kernel").check(self._owner)
-        self._options(self._shape(len(classes)), len(nodes))
-        check.draws(self._owner, self.n_draws)
+        self._check(len(classes), len(nodes))
         return _Prepared(classes, Examples(nodes, codes, weights))
+
+    def _check(self, n_classes: int, n_nodes: int) -> None:
+        """Raise a ParameterError for a parameter that is out of range."""
+        self.parameter_object("path_kernel").check(self._owner)
+        self._options(self._shape(n_classes), n_nodes)
+        check.draws(self._owner, self.n_draws)
 
     def _shape(self, n_classes: int) -> Architecture:
         kinds = self._kinds()
         return check.architecture(self._owner, self, n_classes, self.network_.n_entities, kinds)
 
     def _saved_shape(self) -> Architecture:
-        """Return the shape of a model that was loaded."""
+        """Return the shape of a model that was loaded; its parameters are checked as in a fit."""
+        self._check(len(self.classes_), 1)
+        class_weight = self.parameter_object("training").class_weight
+        codes = np.arange(len(self.classes_))
+        check.example_weights(self._owner, class_weight, None, self.classes_, codes)
         return self._shape(len(self.classes_))
 
     @property
