@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from honlearn import interrupts
 from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
 from honlearn.progress import progress
 from honlearn.seeds import Label, derive_seed
@@ -67,7 +68,11 @@ def train(
     groups = _groups(module, options.weight_decay)
     optimizer = torch.optim.Adam(groups, options.learning_rate, fused=True)
     at, saved = _resume(module, optimizer, options.checkpoint, fingerprint), time.monotonic()
-    with progress(label, total=options.max_epochs, show=options.show) as advance:
+    saves = options.checkpoint is not None
+    with (
+        interrupts.held_back(saves),
+        progress(label, total=options.max_epochs, show=options.show) as advance,
+    ):
         advance(at.epoch)
         while at.epoch < options.max_epochs and (
             validate is None or at.epoch - at.best_epoch < options.patience
@@ -80,9 +85,11 @@ def train(
                 at.best_epoch = at.epoch
             at.history.append(row)
             advance(1, " ".join(f"{name} {value:.3f}" for name, value in row.items() if name != "epoch"))
-            if options.checkpoint is not None and time.monotonic() - saved >= options.checkpoint_seconds:
+            is_due = time.monotonic() - saved >= options.checkpoint_seconds
+            if options.checkpoint is not None and (is_due or interrupts.is_waiting()):
                 _save(module, optimizer, at, options.checkpoint, fingerprint)
                 saved = time.monotonic()
+                interrupts.give_way()
     if validate is None:
         at.best = _copy(module)
     return at

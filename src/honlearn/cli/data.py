@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from honlearn.cli.outputs import keeping_inputs
+
 if TYPE_CHECKING:
     from honlearn.datasets import Dataset, Entry
 
@@ -35,6 +37,7 @@ def list_datasets(as_json: AsJson = False) -> None:
 
 
 @app.command("get")
+@keeping_inputs
 def get_dataset(
     name: Annotated[str, typer.Argument(help="A name of `honlearn data list`, or a folder with paths.txt.")],
     output: Annotated[

@@ -17,7 +17,7 @@ from honlearn.experiments.results_page import DESCRIPTIONS
 from honlearn.experiments.run_folders import RunFolder, read_runs
 from honlearn.experiments.significance import LEVEL, paired
 from honlearn.experiments.tables import Table, p_text, signed, spread
-from honlearn.hon.formats.atomic import atomic_text
+from honlearn.writing.atomic import atomic_text
 
 Record = Mapping[str, Any]
 

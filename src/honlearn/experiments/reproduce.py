@@ -21,7 +21,7 @@ from honlearn.experiments.paper_tables import TABLES, TASKS, make_table, ready, 
 from honlearn.experiments.plots import Plot
 from honlearn.experiments.sources import Source
 from honlearn.experiments.tables import Table
-from honlearn.hon.formats.atomic import atomic_text
+from honlearn.writing.atomic import atomic_text
 
 NAMES = (*TABLES, *FIGURES)
 ABOUT = "run.json"

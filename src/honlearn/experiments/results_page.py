@@ -23,8 +23,8 @@ from honlearn.experiments.published import DATA, REPETITIONS, model_label, publi
 from honlearn.experiments.run_folders import ResultRow, Results, RunFolder, gather, read_runs
 from honlearn.experiments.significance import gap, paired
 from honlearn.experiments.tables import Table, as_printed, p_text, signed, spread
-from honlearn.hon.formats.atomic import atomic_text
 from honlearn.tasks.nodes import DGEClassifier
+from honlearn.writing.atomic import atomic_text
 
 # Learners of an ensemble unless its command says otherwise.
 _USUAL = inspect.signature(DGEClassifier).parameters["n_learners"].default

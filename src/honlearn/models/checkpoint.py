@@ -6,15 +6,15 @@ In: named tensors and a small record. Out: the same, if they belong to the run t
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as as_safetensors
 
 from honlearn.errors import FormatError
+from honlearn.writing.atomic import atomic_binary
 
 _FORMAT = "honlearn-checkpoint-1"
 
@@ -22,12 +22,12 @@ _FORMAT = "honlearn-checkpoint-1"
 def save_checkpoint(
     path: Path, fingerprint: str, record: dict[str, Any], tensors: dict[str, torch.Tensor]
 ) -> None:
-    """Write a checkpoint beside `path` and move it there."""
+    """Write a checkpoint to `path`; until it is on the disk, the one before stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {"format": _FORMAT, "fingerprint": fingerprint, "record": json.dumps(record)}
-    part = path.with_name(path.name + ".part")
-    save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, part, metadata)
-    os.replace(part, path)
+    plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    with atomic_binary(path) as file:
+        file.write(as_safetensors(plain, metadata))
 
 
 def load_checkpoint(path: Path, fingerprint: str) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:

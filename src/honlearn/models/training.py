@@ -19,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
+from honlearn import interrupts
 from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
 from honlearn.models.ensemble import Ensemble
 from honlearn.models.examples import Examples, shuffled_batches, splits
@@ -147,7 +148,11 @@ class Trainer:
         """Train and return the best state; of several stages, the states stacked along the learner axis."""
         self._resume()
         total = self.options.max_epochs * self.n_stages
-        with progress("training", total=total, show=self.options.show) as advance:
+        saves = self.options.checkpoint is not None
+        with (
+            interrupts.held_back(saves),
+            progress("training", total=total, show=self.options.show) as advance,
+        ):
             while self.at.stage < self.n_stages:
                 self._fit_stage(advance)
         if not self.shape.is_sequential:
@@ -309,7 +314,8 @@ class Trainer:
 
     def _maybe_save(self) -> None:
         path = self.options.checkpoint
-        if path is None or time.monotonic() - self._saved < self.options.checkpoint_seconds:
+        is_due = time.monotonic() - self._saved >= self.options.checkpoint_seconds
+        if path is None or not (is_due or interrupts.is_waiting()):
             return
         tensors = {f"model.{name}": tensor for name, tensor in self.ensemble.state_dict().items()}
         tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
@@ -318,6 +324,7 @@ class Trainer:
         tensors |= {f"adam.{name}": tensor for name, tensor in self.optimizer.tensors().items()}
         save_checkpoint(path, self.fingerprint, asdict(self.at), tensors)
         self._saved = time.monotonic()
+        interrupts.give_way()
 
     def _resume(self) -> None:
         path = self.options.checkpoint

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import FormatError, HonlearnError
-from honlearn.hon.formats.atomic import atomic_binary, atomic_text
 from honlearn.results.records import digest_of, network_digest
+from honlearn.writing.atomic import atomic_binary, atomic_text
 
 if TYPE_CHECKING:
     from honlearn.hon.network import HigherOrderNetwork

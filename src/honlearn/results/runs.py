@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from honlearn.errors import FormatError, InputError, MissingFileError, listed
 from honlearn.results import artefacts
-from honlearn.results.records import FILE, digest_of
+from honlearn.results.records import FILE, damaged_end, digest_of
 
 if TYPE_CHECKING:
     from honlearn.hon.network import HigherOrderNetwork
@@ -119,7 +119,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
 def read_records(folder: Path) -> list[Record]:
     """Return the records of a run, the later of two with one digest, without touching the file.
 
-    A last line that is cut off belongs to a run that is still writing, or was killed, and is left out.
+    A last line that is damaged belongs to a run that is still writing, or was killed, and is left out.
     """
     if not folder.is_dir():
         raise MissingFileError(f"{folder}: no such folder; name a run that 'honlearn evaluate … -o RUN' made")
@@ -133,7 +133,8 @@ def read_records(folder: Path) -> list[Record]:
         )
     content = path.read_bytes()
     found: dict[str, Record] = {}
-    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
+    whole = content[: len(content) - len(damaged_end(content))]
+    for number, line in enumerate(whole.split(b"\n")[:-1], 1):
         try:
             record = json.loads(line)
             asked = record["configuration"]

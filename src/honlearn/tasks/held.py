@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,10 +46,12 @@ class Tally:
     def hear(self, upto: int, judge: Callable[[range], Held]) -> None:
         """Add what the learners up to this one say who were not heard yet."""
         started = time.process_time()
-        held, chance = judge(range(self.learners, upto))
-        np.add.at(self.chance, held, chance)
-        np.add.at(self.voices, held, 1)
-        self.learners = upto
+        held, given = judge(range(self.learners, upto))
+        chance, voices = self.chance.copy(), self.voices.copy()
+        np.add.at(chance, held, given)
+        np.add.at(voices, held, 1)
+        # At once: an interrupt may save what is known at any moment.
+        self.chance, self.voices, self.learners = chance, voices, upto
         self.seconds += time.process_time() - started
 
     @property
@@ -86,6 +89,16 @@ class Ledger:
         """Save if the last time is long enough ago."""
         if time.monotonic() - self._saved >= self.seconds_between:
             self.save(tallies, **record)
+
+    @contextmanager
+    def saved_on_interrupt(self, tallies: Sequence[Tally], **record: Any) -> Iterator[None]:
+        """Save what was heard if the block is interrupted."""
+        try:
+            yield
+        except (KeyboardInterrupt, SystemExit):
+            if any(one.learners for one in tallies):
+                self.save(tallies, **record)
+            raise
 
     def save(self, tallies: Sequence[Tally], **record: Any) -> None:
         """Write all that was heard, and a record beside it."""

@@ -40,7 +40,10 @@ def choose_power(
     tallies = [Tally(chance=np.zeros(n_examples), voices=np.zeros(n_examples, np.int64)) for _ in POWERS]
     tried = dict(zip(POWERS, tallies, strict=True))
     ledger.resume(tallies)
-    with progress("choosing the power of weights", total=len(POWERS), show=show) as advance:
+    with (
+        ledger.saved_on_interrupt(tallies),
+        progress("choosing the power of weights", total=len(POWERS), show=show) as advance,
+    ):
         for power, tally in tried.items():
             if not tally.learners:
                 tally.hear(max(2, math.ceil(n_learners * _PART)), partial(judge, power))

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import FormatError, HonlearnError
-from honlearn.hon.formats.atomic import atomic_binary
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.statistics import ContextStatistics, GrowParameters
 from honlearn.paths.vocabulary import Vocabulary
+from honlearn.writing.atomic import atomic_binary
 
 MAGIC = b"\x89HON\r\n\x1a\n"
 VERSION = 1
