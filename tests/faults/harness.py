@@ -1,0 +1,371 @@
+"""Commands that are killed, run out of disk or may not write: nothing is lost, and they end as if unharmed.
+
+Run it with ``make faults``, or ``python tests/faults/harness.py --kills 60 --seed 0``. Real commands run in
+processes of their own. A kill comes at a random moment of the time that the command takes; then the same
+command is started again, perhaps killed again, and at last its files are compared with those of one that was
+left alone: bytes, or of records everything but times. Faults of a disk need a small tmpfs, so they need root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+QUICK = ("n_learners=2", "widths=8,8", "max_epochs=12", "patience=12", "n_threads=1")
+# Before this the interpreter starts, and a signal finds nobody who listens.
+STARTING_SECONDS = 1.0
+Words = Callable[[Path, Path], list[str]]
+Result = Callable[[Path], Any]
+
+
+class FaultError(AssertionError):
+    """Something was lost, left behind, or said that is not true."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command, and what of its folder must be the same however often it was killed."""
+
+    name: str
+    words: Words
+    result: Result
+    goes_on: bool = False
+
+
+@dataclass
+class Tally:
+    """What happened, for the report."""
+
+    seen: Counter[str] = field(default_factory=Counter)
+
+    def add(self, *words: str) -> None:
+        """Count an outcome."""
+        self.seen[" ".join(words)] += 1
+
+    @property
+    def kills(self) -> int:
+        """How many processes were ended before they had finished."""
+        return sum(count for name, count in self.seen.items() if " killed by " in name)
+
+
+# --- what is run -------------------------------------------------------------------------------------------
+
+
+def prepare(inputs: Path) -> None:
+    """Write paths, a network, labels and a run, which the commands start from."""
+    run("data", "get", "synthetic", "-o", inputs / "data", "--set", "n_nodes=60", "--seed", "1")
+    lines = (inputs / "data" / "paths.txt").read_text().splitlines(keepends=True)
+    with (inputs / "paths.txt").open("w") as file:
+        for _ in range(max(1, 400_000 // len(lines))):
+            file.writelines(lines)
+    run("grow", inputs / "data" / "paths.txt", "-o", inputs / "net.hon")
+    labels = inputs / "data" / "labels.csv"
+    run("evaluate", inputs / "net.hon", labels, "-o", inputs / "run", "--model", "honem", "--folds", "3")
+
+
+def _page(out: Path) -> str:
+    """Return a page without the minute in which it was made."""
+    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "", (out / "page.html").read_text("utf-8"))
+
+
+def _files(*names: str) -> Result:
+    return lambda out: {name: (out / name).read_bytes() for name in names}
+
+
+def _records(*patterns: str) -> Result:
+    """Return the records in the files that match, without times, and the bytes of what was kept of each."""
+
+    def found(out: Path) -> Any:
+        kept = {}
+        for path in (path for pattern in patterns for path in out.glob(pattern)):
+            name = str(path.relative_to(out))
+            if path.suffix != ".jsonl":
+                kept[name] = path.read_bytes()
+                continue
+            records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+            kept[name] = sorted(json.dumps(_timeless(record), sort_keys=True) for record in records)
+        return kept
+
+    return found
+
+
+def _timeless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _timeless(v) for k, v in value.items() if k != "times" and "seconds" not in k}
+    return [_timeless(item) for item in value] if isinstance(value, list) else value
+
+
+def _train(inputs: Path, out: Path) -> list[str]:
+    words = ["train", str(inputs / "net.hon"), str(inputs / "data" / "labels.csv"), "-o", str(out / "model")]
+    return [*words, "--set", *QUICK, "checkpoint_seconds=0.05"]
+
+
+def _evaluate(inputs: Path, out: Path) -> list[str]:
+    words = ["evaluate", str(inputs / "net.hon"), str(inputs / "data" / "labels.csv"), "-o", str(out / "run")]
+    return [*words, "--model", "dge-bag", "--folds", "3", "--jobs", "2", "--set", *QUICK]
+
+
+def _reproduce(inputs: Path, out: Path) -> list[str]:
+    data = f"x={inputs / 'data'}"
+    words = [
+        "reproduce",
+        "table-2",
+        "--data",
+        data,
+        "-o",
+        str(out / "run"),
+        "--tau",
+        "1",
+        "--min-support",
+        "1",
+    ]
+    words += ["--model", "honem", "--model", "graphsage", "--folds", "2", "--trials", "2"]
+    return [*words, "--set", "graphsage:max_epochs=4"]
+
+
+CASES = (
+    Case(
+        "grow",
+        lambda inputs, out: ["grow", str(inputs / "paths.txt"), "-o", str(out / "net.hon"), "--order", "3"],
+        _files("net.hon"),
+    ),
+    Case(
+        "train",
+        _train,
+        _files("model/config.json", "model/weights.safetensors", "model/network.hon"),
+        goes_on=True,
+    ),
+    Case("evaluate", _evaluate, _records("run/records.jsonl", "run/artefacts/*"), goes_on=True),
+    Case("reproduce", _reproduce, _records("run/*/records.jsonl", "run/*/searches/*/*.jsonl"), goes_on=True),
+    Case(
+        "report",
+        lambda inputs, out: ["report", str(inputs / "run"), "-o", str(out / "page.html")],
+        _page,
+    ),
+)
+
+
+# --- running and killing -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: its exit code, what it said, and how long it took."""
+
+    code: int
+    said: str
+    seconds: float
+
+    @property
+    def last(self) -> str:
+        """The last line on standard error."""
+        return self.said.rstrip("\n").rpartition("\n")[2]
+
+
+def run(*words: object) -> Ended:
+    """Run a command to its end, which must be a good one."""
+    ended = start_and_kill([str(word) for word in words], None, signal.SIGKILL, False)
+    check(ended.code == 0, f"exit code {ended.code} of {words}: {ended.said}")
+    return ended
+
+
+def start_and_kill(words: list[str], after: float | None, number: int, group: bool) -> Ended:
+    """Run a command; send it, or its whole group, a signal after so many seconds unless it has ended."""
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "honlearn", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        _, said = process.communicate(timeout=after)
+    except subprocess.TimeoutExpired:
+        (os.killpg if group else os.kill)(process.pid, number)
+        _, said = process.communicate(timeout=120)
+    return Ended(process.returncode, said, time.monotonic() - began)
+
+
+def check(good: bool, what: str) -> None:
+    """Raise unless something holds."""
+    if not good:
+        raise FaultError(what)
+
+
+def drafts(folder: Path) -> list[str]:
+    """Return drafts and locks that lie in a folder, at any depth."""
+    return [str(path.relative_to(folder)) for path in folder.rglob(".*honlearn-*")]
+
+
+def kill_once(
+    case: Case, words: list[str], out: Path, after: float, chance: random.Random, tally: Tally
+) -> bool:
+    """Start a command and kill it; return whether it had finished before."""
+    number = chance.choice((signal.SIGKILL, signal.SIGTERM))
+    group = chance.random() < 0.3
+    ended = start_and_kill(words, after, number, group)
+    name = "SIGKILL" if number == signal.SIGKILL else "SIGTERM"
+    check("Traceback" not in ended.said, f"{case.name} after {name}: {ended.said}")
+    if ended.code == 0:
+        tally.add(case.name, "finished before", name)
+        return True
+    if ended.code == -number:
+        # SIGTERM must not end a command so, unless it came before there was one.
+        early = number == signal.SIGKILL or after < STARTING_SECONDS or not ended.said
+        check(early, f"{case.name}: SIGTERM after {after:.1f} s was not caught: {ended.said}")
+        tally.add(case.name, "killed by", name if number == signal.SIGKILL else f"{name} while it started")
+        return False
+    check(ended.code == 143, f"{case.name}: exit code {ended.code} after {name}: {ended.said}")
+    check(ended.last.startswith("honlearn: terminated"), f"{case.name} said after SIGTERM: {ended.said}")
+    if not group:
+        check(not drafts(out), f"{case.name} left after SIGTERM: {drafts(out)}")
+    tally.add(case.name, "killed by", name)
+    return False
+
+
+def kill_and_compare(case: Case, inputs: Path, kills: int, chance: random.Random, tally: Tally) -> None:
+    """Kill a command again and again, let it end, and compare; until so many kills were done."""
+    with folder() as out:
+        words = case.words(inputs, out)
+        usual = max(run(*words).seconds, run(*words).seconds if not case.goes_on else 0.0)
+        wanted = case.result(out)
+    done = tally.kills + kills
+    while tally.kills < done:
+        with folder() as out:
+            words = case.words(inputs, out)
+            for _ in range(chance.randint(1, 3)):
+                if kill_once(case, words, out, chance.uniform(0.15, 1.0) * usual, chance, tally):
+                    break
+            run(*words)
+            check(case.result(out) == wanted, f"{case.name}: another result after kills")
+            check(not drafts(out), f"{case.name} left behind: {drafts(out)}")
+            tally.add(case.name, "ended with the same result")
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """Yield a new folder, which is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="honlearn-faults-") as name:
+        yield Path(name)
+
+
+# --- disks -------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def small_disk(kilobytes: int) -> Iterator[Path]:
+    """Yield a file system of this size, or raise a ``PermissionError`` where none can be mounted."""
+    with folder() as place:
+        options = ["-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(place)]
+        made = shutil.which("mount") and subprocess.run(["mount", *options], capture_output=True, text=True)
+        if not made or made.returncode:
+            raise PermissionError(made.stderr.strip() if made else "there is no program mount")
+        try:
+            yield place
+        finally:
+            subprocess.run(["umount", str(place)], check=True)
+
+
+def fill_the_disk(case: Case, inputs: Path, chance: random.Random, tally: Tally, times: int) -> None:
+    """Run a command on a disk that is nearly full, then with room again, and compare."""
+    with folder() as out:
+        run(*case.words(inputs, out))
+        wanted = case.result(out)
+        needed = sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) // 1024
+    for _ in range(times):
+        with small_disk(4 * needed + 2048) as out:
+            words, ballast = case.words(inputs, out), out / "ballast"
+            room = chance.randint(0, needed)
+            size = shutil.disk_usage(out).free - room * 1024
+            with ballast.open("wb") as file:
+                file.write(bytes(size))
+            ended = start_and_kill(words, None, signal.SIGKILL, False)
+            check("Traceback" not in ended.said, f"{case.name} on a full disk: {ended.said}")
+            check(ended.code in (0, 2), f"{case.name} on a full disk: exit code {ended.code}: {ended.said}")
+            if ended.code == 2:
+                check("No space left" in ended.last, f"{case.name} on a full disk said: {ended.last}")
+            check(not drafts(out), f"{case.name} left on a full disk: {drafts(out)}")
+            tally.add(case.name, "ran out of disk" if ended.code else "had disk enough")
+            ballast.unlink()
+            run(*words)
+            check(case.result(out) == wanted, f"{case.name}: another result after a full disk")
+            tally.add(case.name, "ended with the same result")
+
+
+def forbid_writing(case: Case, inputs: Path, tally: Tally) -> None:
+    """Run a command whose output lies on a disk that cannot be written to."""
+    with small_disk(1024) as out:
+        subprocess.run(["mount", "-o", "remount,ro", str(out)], check=True)
+        ended = start_and_kill(case.words(inputs, out), None, signal.SIGKILL, False)
+        check("Traceback" not in ended.said, f"{case.name} on a read-only disk: {ended.said}")
+        check(ended.code == 2, f"{case.name} on a read-only disk: exit code {ended.code}: {ended.said}")
+        check("written" in ended.last, f"{case.name} on a read-only disk said: {ended.last}")
+        tally.add(case.name, "refused a read-only disk")
+
+
+def read_from_a_read_only_disk(inputs: Path, tally: Tally) -> None:
+    """Report a run that lies on a disk that cannot be written to."""
+    with small_disk(64 * 1024) as disk, folder() as out:
+        shutil.copytree(inputs / "run", disk / "run")
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        run("report", disk / "run", "-o", out / "page.html")
+        tally.add("report", "read from a read-only disk")
+
+
+# --- the whole ---------------------------------------------------------------------------------------------
+
+
+def faults(kills: int, disks: int, seed: int, names: list[str] | None = None) -> tuple[Tally, list[str]]:
+    """Run everything; return what happened, and why something was left out."""
+    chance, tally, reasons = random.Random(seed), Tally(), list[str]()
+    chosen = [case for case in CASES if names is None or case.name in names]
+    with folder() as inputs:
+        prepare(inputs)
+        for place, case in enumerate(chosen):
+            share = kills // len(chosen) + (place < kills % len(chosen))
+            kill_and_compare(case, inputs, share, chance, tally)
+        try:
+            for case in chosen if disks else ():
+                fill_the_disk(case, inputs, chance, tally, disks)
+                forbid_writing(case, inputs, tally)
+            if disks:
+                read_from_a_read_only_disk(inputs, tally)
+        except PermissionError as error:
+            reasons.append(f"disks: no small file system can be mounted here ({error}); run as root")
+    return tally, reasons
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--kills", type=int, default=100, help="kills, spread over the commands")
+    parser.add_argument("--disks", type=int, default=4, help="full disks for each command; 0: none")
+    parser.add_argument("--seed", type=int, default=0, help="decides moments and signals")
+    parser.add_argument("--only", action="append", choices=[case.name for case in CASES], help="repeatable")
+    given = parser.parse_args()
+    tally, reasons = faults(given.kills, given.disks, given.seed, given.only)
+    for name, count in sorted(tally.seen.items()):
+        print(f"{count:6} {name}")
+    for reason in reasons:
+        print(f"left out: {reason}")
+    print(f"{tally.kills} kills with seed {given.seed}: nothing was lost")
+
+
+if __name__ == "__main__":
+    main()
