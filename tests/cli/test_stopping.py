@@ -169,7 +169,7 @@ def test_a_folder_in_use_is_refused_with_the_name_of_its_user(
         "train": ["train", *files, *QUICK],
         "evaluate": ["evaluate", *files, "--model", "majority"],
         "evaluate links": ["evaluate", files.net, "--task", "links", "--model", "popularity"],
-        "reproduce": ["reproduce", "table-1", "--data", f"x={files.net}+{files.labels}"],
+        "reproduce": ["reproduce", "table-1", "--data", f"{files.net}+{files.labels}"],
     }[command]
     process = started(HOLDER, tmp_path / "out")
     outcome = honlearn(*words, "-o", tmp_path / "out")
