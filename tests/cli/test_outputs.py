@@ -102,3 +102,16 @@ def test_names_that_are_no_files_are_not_taken_for_some(
     for _ in range(2):
         assert honlearn("train", *files, "-o", "dge-bag", "--model", "dge-bag", *QUICK).code == 0
         assert honlearn("data", "get", "synthetic", "-o", "synthetic", "--force").code == 0
+
+
+def test_a_file_does_not_decide_where_is_written(
+    honlearn: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "paths.txt").write_text(TEXT)
+    (tmp_path / "theirs" / "about.json").write_text('{"name": "../elsewhere"}')
+    outcome = honlearn("data", "get", "theirs")
+    assert outcome.code == 2
+    assert "theirs: a folder of your own needs -o FOLDER" in outcome.err
+    assert not (tmp_path.parent / "elsewhere").exists()
