@@ -49,10 +49,13 @@ class Tally:
     """What happened, for the report."""
 
     seen: Counter[str] = field(default_factory=Counter)
+    is_shown: bool = False
 
     def add(self, *words: str) -> None:
         """Count an outcome."""
         self.seen[" ".join(words)] += 1
+        if self.is_shown:
+            print(*words, flush=True)
 
     @property
     def kills(self) -> int:
@@ -63,12 +66,12 @@ class Tally:
 # --- what is run -------------------------------------------------------------------------------------------
 
 
-def prepare(inputs: Path) -> None:
+def prepare(inputs: Path, paths: int) -> None:
     """Write paths, a network, labels and a run, which the commands start from."""
     run("data", "get", "synthetic", "-o", inputs / "data", "--set", "n_nodes=60", "--seed", "1")
     lines = (inputs / "data" / "paths.txt").read_text().splitlines(keepends=True)
     with (inputs / "paths.txt").open("w") as file:
-        for _ in range(max(1, 3_000_000 // len(lines))):
+        for _ in range(max(1, paths // len(lines))):
             file.writelines(lines)
     run("grow", inputs / "data" / "paths.txt", "-o", inputs / "net.hon")
     labels = inputs / "data" / "labels.csv"
@@ -340,12 +343,19 @@ def read_from_a_read_only_disk(inputs: Path, tally: Tally) -> None:
 # --- the whole ---------------------------------------------------------------------------------------------
 
 
-def faults(kills: int, disks: int, seed: int, names: list[str] | None = None) -> tuple[Tally, list[str]]:
+def faults(
+    kills: int,
+    disks: int,
+    seed: int,
+    names: list[str] | None = None,
+    paths: int = 3_000_000,
+    show: bool = False,
+) -> tuple[Tally, list[str]]:
     """Run everything; return what happened, and why something was left out."""
-    chance, tally, reasons = random.Random(seed), Tally(), list[str]()
+    chance, tally, reasons = random.Random(seed), Tally(is_shown=show), list[str]()
     chosen = [case for case in CASES if names is None or case.name in names]
     with folder() as inputs:
-        prepare(inputs)
+        prepare(inputs, paths)
         for place, case in enumerate(chosen):
             share = kills // len(chosen) + (place < kills % len(chosen))
             kill_and_compare(case, inputs, share, chance, tally)
@@ -367,8 +377,9 @@ def main() -> None:
     parser.add_argument("--disks", type=int, default=4, help="full disks for each command; 0: none")
     parser.add_argument("--seed", type=int, default=0, help="decides moments and signals")
     parser.add_argument("--only", action="append", choices=[case.name for case in CASES], help="repeatable")
+    parser.add_argument("--show", action="store_true", help="print what happens as it happens")
     given = parser.parse_args()
-    tally, reasons = faults(given.kills, given.disks, given.seed, given.only)
+    tally, reasons = faults(given.kills, given.disks, given.seed, given.only, show=given.show)
     for name, count in sorted(tally.seen.items()):
         print(f"{count:6} {name}")
     for reason in reasons:

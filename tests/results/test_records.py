@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from honlearn.errors import DamageWarning, FormatError, InputError
 from honlearn.hon.edgelist import from_edges
 from honlearn.results.records import FILE, Records, digest_of, network_digest, plain
+from honlearn.results.runs import read_records
 
 
 def test_records_are_found_again(tmp_path: Path) -> None:
@@ -162,3 +163,12 @@ def test_plain_parameters() -> None:
     assert plain(table)["shape"] == [2, 1]
     assert plain(table) != plain(table.set_axis(["a", "c"])) != plain(table * 2)
     assert plain(np.ones((2, 1))) != plain(np.zeros((2, 1)))
+
+
+def test_a_report_reads_past_a_damaged_last_line_and_changes_nothing(tmp_path: Path) -> None:
+    asked = {"model": "m", "input": "gk", "seed": 0, "fold": 0}
+    good = json.dumps({"digest": "a", "configuration": asked, "scores": {}}) + "\n"
+    for end in ('{"digest": "b", "conf', '{"digest": "b", "sc{"digest": "c"}\n'):
+        (tmp_path / FILE).write_text(good + end)
+        assert [record["digest"] for record in read_records(tmp_path)] == ["a"]
+        assert (tmp_path / FILE).read_text() == good + end
