@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON_BIN = $(VENV)/bin/python
 export VENV
 
-.PHONY: help demo test check bench setup
+.PHONY: help demo test faults check bench setup
 
 help:            ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 10
@@ -15,6 +15,10 @@ demo:            ## the bundled US flights: build, inspect, compare, predict
 test:            ## every test, in parallel
 	@scripts/setup.sh dev
 	@$(PYTHON_BIN) -m pytest -q -n auto $(ARGS)
+
+faults:          ## commands killed at random moments, full and read-only disks; ARGS="--kills 200"
+	@scripts/setup.sh dev
+	@$(PYTHON_BIN) tests/faults/harness.py $(ARGS)
 
 check:           ## style and types
 	@scripts/setup.sh dev

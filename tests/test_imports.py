@@ -15,7 +15,18 @@ import honlearn
 ROOT = Path(honlearn.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 
-BASE = {"errors", "hash_table", "jit", "labels", "mixing", "progress", "seeds", "stored"}
+BASE = {
+    "errors",
+    "hash_table",
+    "interrupts",
+    "jit",
+    "labels",
+    "mixing",
+    "progress",
+    "seeds",
+    "stored",
+    "writing",
+}
 # What stands at the start of the flow uses only errors, and these what is named.
 WITHIN_BASE = {"mixing": {"jit"}, "hash_table": {"jit", "mixing"}}
 FLOW = [

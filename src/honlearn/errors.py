@@ -31,6 +31,10 @@ class FormatError(InputError):
     """A file is truncated, damaged, or not of the format that it claims."""
 
 
+class DamageWarning(UserWarning):
+    """Something in a file was damaged; it is left out, and the rest is used."""
+
+
 class UnknownNodeError(InputError, KeyError):
     """A node was named that the network does not have."""
 

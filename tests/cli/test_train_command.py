@@ -60,7 +60,7 @@ def test_a_table_and_a_note_about_labels_of_no_node(honlearn: Run, files: Files,
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("train", "honlearn: interrupted; the same command goes on with what was saved\n"),
+        ("train", "honlearn: interrupted; nothing was saved yet, so the same command starts anew\n"),
         ("grow", "honlearn: interrupted\n"),
     ],
 )
@@ -76,6 +76,7 @@ def test_an_interrupt_is_one_line(
     outcome = honlearn(command, *words)
     assert outcome.code == 130
     assert outcome.err.endswith(said)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_the_system_refuses_is_one_line(honlearn: Run, files: Files, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import honlearn as hl
-from honlearn.errors import InputError
+from honlearn.errors import DamageWarning, InputError
 from honlearn.experiments.estimate import duration, planned, seconds_of
 from honlearn.experiments.evaluate import Job, ModelSpec, NodeData, evaluate, plan
 from honlearn.experiments.folds import Folds
@@ -148,7 +148,8 @@ def test_records_do_not_depend_on_the_number_of_processes(data: NodeData, tmp_pa
         first = file.readline()
     (tmp_path / "two").mkdir()
     (tmp_path / "two" / FILE).write_text(first + '{"digest": "cut')
-    again = list(evaluate(data, jobs, tmp_path / "two", keep_artefacts=True, processes=2))
+    with pytest.warns(DamageWarning, match="the last line was cut short"):
+        again = list(evaluate(data, jobs, tmp_path / "two", keep_artefacts=True, processes=2))
     assert sorted(ran for *_, ran in again) == [False, *[True] * 5]
     assert without_times(tmp_path / "one") == without_times(tmp_path / "two")
     assert answers_path(tmp_path / "two", jobs[-1].digest).exists()

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honlearn.errors import FormatError, InputError
+from honlearn.errors import DamageWarning, FormatError, InputError
 from honlearn.hon.edgelist import from_edges
 from honlearn.results.records import FILE, Records, digest_of, network_digest, plain
+from honlearn.results.runs import read_records
 
 
 def test_records_are_found_again(tmp_path: Path) -> None:
@@ -40,12 +43,62 @@ def test_a_line_cut_anywhere_is_dropped_and_written_again(tmp_path: Path) -> Non
     first = (tmp_path / FILE).read_bytes()
     Records(tmp_path).append({"digest": "b", "name": "ü"})
     whole = (tmp_path / FILE).read_bytes()
-    for cut in range(len(first), len(whole)):
+    for cut in range(len(first) + 1, len(whole)):
         (tmp_path / FILE).write_bytes(whole[:cut])
-        records = Records(tmp_path)
+        with pytest.warns(DamageWarning, match="last line was cut short or damaged and is left out"):
+            records = Records(tmp_path)
         assert (len(records), "b" in records) == (1, False)
         records.append({"digest": "b", "name": "ü"})
         assert (tmp_path / FILE).read_bytes() == whole
+
+
+@pytest.mark.parametrize("line", ['{"digest": "b", "sc{"digest": "c"}', "{", "\0\0\0"])
+def test_a_damaged_last_line_is_put_aside_with_a_warning(tmp_path: Path, line: str) -> None:
+    whole = '{"digest": "a"}\n'
+    (tmp_path / FILE).write_text(f"{whole}{line}\n")
+    with pytest.warns(DamageWarning, match=r"records.jsonl: the last line was cut short or damaged"):
+        records = Records(tmp_path)
+    assert [record["digest"] for record in records] == ["a"]
+    assert (tmp_path / FILE).read_text() == whole
+    assert (tmp_path / "records.damaged").read_text() == f"{line}\n"
+    records.append({"digest": "b"})
+    assert [record["digest"] for record in Records(tmp_path)] == ["a", "b"]
+
+
+# The file may grow by half a line, as on a disk that is nearly full; then there is room again.
+FULL = """
+import resource, sys
+from honlearn.errors import InputError
+from honlearn.results.records import FILE, Records
+records = Records(sys.argv[1])
+records.append({"digest": "a", "filler": "x" * 100})
+limit = records.path.stat().st_size + 50
+before = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+try:
+    records.append({"digest": "b", "filler": "x" * 100})
+except InputError as error:
+    print(error)
+assert "b" not in records
+resource.setrlimit(resource.RLIMIT_FSIZE, before)
+records.append({"digest": "c"})
+"""
+
+
+def test_a_record_that_does_not_fit_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("resource")
+    done = subprocess.run([sys.executable, "-c", FULL, tmp_path], capture_output=True, text=True, check=True)
+    assert "records.jsonl: cannot be written: File too large; the lines before are kept" in done.stdout
+    assert [record["digest"] for record in Records(tmp_path)] == ["a", "c"]
+
+
+def test_a_line_that_another_process_left_unfinished_is_not_glued_to_the_next(tmp_path: Path) -> None:
+    records = Records(tmp_path)
+    records.append({"digest": "a"})
+    with (tmp_path / FILE).open("ab") as file:
+        file.write(b'{"digest": "of a killed proc')
+    records.append({"digest": "b"})
+    assert [record["digest"] for record in Records(tmp_path)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"no": "digest"}', "null", ""])
@@ -110,3 +163,12 @@ def test_plain_parameters() -> None:
     assert plain(table)["shape"] == [2, 1]
     assert plain(table) != plain(table.set_axis(["a", "c"])) != plain(table * 2)
     assert plain(np.ones((2, 1))) != plain(np.zeros((2, 1)))
+
+
+def test_a_report_reads_past_a_damaged_last_line_and_changes_nothing(tmp_path: Path) -> None:
+    asked = {"model": "m", "input": "gk", "seed": 0, "fold": 0}
+    good = json.dumps({"digest": "a", "configuration": asked, "scores": {}}) + "\n"
+    for end in ('{"digest": "b", "conf', '{"digest": "b", "sc{"digest": "c"}\n'):
+        (tmp_path / FILE).write_text(good + end)
+        assert [record["digest"] for record in read_records(tmp_path)] == ["a"]
+        assert (tmp_path / FILE).read_text() == good + end

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from honlearn import interrupts
 from honlearn.baselines import skipgram
 from honlearn.baselines.embedding import Embedding, EmbeddingClassifier, EmbeddingLinkPredictor, Rows
 from honlearn.ensemble.checkpoint import load_checkpoint, resuming, save_checkpoint
@@ -112,7 +113,10 @@ class Path2vec(Embedding):
         mark = self.fingerprint("skip-gram", paths.codes, paths.offsets, counts)
         vectors, history = self._start(mark)
         saved = time.monotonic()
-        with progress("training skip-gram", total=self.n_epochs, show=self.verbose) as advance:
+        with (
+            interrupts.held_back(self.checkpoint is not None),
+            progress("training skip-gram", total=self.n_epochs, show=self.verbose) as advance,
+        ):
             advance(len(history))
             for epoch in range(len(history), self.n_epochs):
                 rows = _visits(counts, generator(self.seed_, "visits", epoch))
@@ -124,10 +128,12 @@ class Path2vec(Embedding):
                 )  # fmt: skip
                 history.append({"epoch": epoch + 1, "loss": loss})
                 advance(1, f"loss {loss:.3f}")
-                if self.checkpoint is not None and time.monotonic() - saved >= self.checkpoint_seconds:
+                is_due = time.monotonic() - saved >= self.checkpoint_seconds
+                if self.checkpoint is not None and (is_due or interrupts.is_waiting()):
                     tensors = {"inner": torch.from_numpy(vectors[0]), "outer": torch.from_numpy(vectors[1])}
                     save_checkpoint(Path(self.checkpoint), mark, {"history": history}, tensors)
                     saved = time.monotonic()
+                    interrupts.give_way()
         if self.checkpoint is not None:
             Path(self.checkpoint).unlink(missing_ok=True)
         return np.hstack([unit(part.astype(np.float64)) for part in vectors]), history

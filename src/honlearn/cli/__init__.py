@@ -1,33 +1,36 @@
 """The command line: a thin projection of the library, rightmost in the flow.
 
 Commands import what they need when they run, so that ``honlearn --help`` is instant. An error that honlearn
-raises on purpose is one line on standard error and exit code 2; ``--debug`` shows the traceback.
+raises on purpose is one line on standard error and exit code 2; ``--debug`` shows the traceback. Ctrl-C and
+SIGTERM are one line, too, with exit codes 130 and 143.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, TextIO
 
 import typer
 
 from honlearn import __version__
+from honlearn.cli import stopping
 from honlearn.cli.convert import convert
 from honlearn.cli.data import data_app
 from honlearn.cli.demo import demo
 from honlearn.cli.evaluate import evaluate
 from honlearn.cli.grow import grow
 from honlearn.cli.info import info
+from honlearn.cli.outputs import keeping_inputs
 from honlearn.cli.predict import predict
 from honlearn.cli.report import report
 from honlearn.cli.reproduce import reproduce
 from honlearn.cli.settings import remember_command, spread_settings
 from honlearn.cli.train import train
-from honlearn.errors import HonlearnError
-
-_INTERRUPTED = 130
-# Commands that keep what they have done.
-_GO_ON = ("train", "evaluate", "reproduce")
+from honlearn.errors import DamageWarning, HonlearnError
+from honlearn.interrupts import ending_on_sigterm
 
 app = typer.Typer(
     name="honlearn",
@@ -54,15 +57,8 @@ def common(
     """Learn from observed paths: higher-order networks and deep graph ensembles."""
 
 
-app.command()(demo)
-app.command()(grow)
-app.command()(info)
-app.command()(convert)
-app.command()(train)
-app.command()(predict)
-app.command()(evaluate)
-app.command()(reproduce)
-app.command()(report)
+for command in (demo, grow, info, convert, train, predict, evaluate, reproduce, report):
+    app.command()(keeping_inputs(command))
 app.add_typer(data_app, name="data")
 
 
@@ -79,16 +75,42 @@ def main(arguments: list[str] | None = None) -> None:
     remember_command(words)
     debug = "--debug" in words
     words = spread_settings([word for word in words if word != "--debug"])
+    stopping.forget()
     try:
-        app(words, prog_name="honlearn")
+        with ending_on_sigterm(), _warnings_as_lines():
+            app(words, prog_name="honlearn")
     except (HonlearnError, OSError) as error:
         if debug:
             raise
         print(f"honlearn: {_said(error)}", file=sys.stderr)
         raise SystemExit(2) from None
     except SystemExit as exit:
-        # Typer turns an interrupt into this code, without a word.
-        if exit.code == _INTERRUPTED:
-            rest = "; the same command goes on with what was saved" if words[0] in _GO_ON else ""
-            print(f"honlearn: interrupted{rest}", file=sys.stderr)
+        # Typer turns an interrupt into a code, without a word.
+        if (line := stopping.line(exit.code)) is not None:
+            print(f"honlearn: {line}", file=sys.stderr)
         raise
+
+
+@contextmanager
+def _warnings_as_lines() -> Iterator[None]:
+    """Print our own warnings as one line each; whatever else warns does it as before."""
+    before = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, DamageWarning):
+            print(f"honlearn: warning: {message}", file=sys.stderr)
+        else:
+            before(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = before

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from honlearn.cli.outputs import keeping_inputs
+
 if TYPE_CHECKING:
     from honlearn.datasets import Dataset, Entry
 
@@ -35,10 +37,12 @@ def list_datasets(as_json: AsJson = False) -> None:
 
 
 @app.command("get")
+@keeping_inputs
 def get_dataset(
     name: Annotated[str, typer.Argument(help="A name of `honlearn data list`, or a folder with paths.txt.")],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder to write; the data set's name unless given.")
+        Path | None,
+        typer.Option("-o", "--output", help="Folder to write; the name of a listed data set unless given."),
     ] = None,
     source: Annotated[
         list[Path] | None,
@@ -55,8 +59,12 @@ def get_dataset(
     as_json: AsJson = False,
 ) -> None:
     """Write a data set as paths.txt, labels.csv, nodes.csv and about.json."""
-    from honlearn.datasets import load, save_folder
+    from honlearn.datasets import available, load, save_folder
+    from honlearn.errors import ParameterError
 
+    if output is None and name not in {entry.name for entry in available()}:
+        # What the files of others say of their name must not decide where we write.
+        raise ParameterError(f"{name}: a folder of your own needs -o FOLDER, where it is written to")
     dataset = load(name, **_options(name, source or [], settings or [], seed))
     folder = output if output is not None else Path(dataset.name)
     written = save_folder(dataset, folder, force=force)

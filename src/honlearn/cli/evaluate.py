@@ -112,6 +112,7 @@ def evaluate(
         how = Execution(jobs, dry_run, as_json, artefacts)
         evaluate_on_links(network, output, model, set_, seed, input, protocol, rebuild, how)
         return
+    from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import reporter
     from honlearn.experiments import evaluate as engine
     from honlearn.experiments.artefacts import keep_facts
@@ -135,27 +136,28 @@ def evaluate(
     if dry_run:
         show_plan(grid, output, data.n_edges, jobs)
         return
-    tell_of_others(output, grid)
-    if artefacts:
-        keep_facts(output, labels)
-    records = {}
-    with reporter(len(grid)) as report:
-        done = engine.evaluate(
-            data,
-            grid,
-            output,
-            keep_predictions=predictions,
-            keep_artefacts=artefacts,
-            processes=jobs,
-            watch=report,
-        )
-        for job, record, ran in done:
-            report(job, record, ran)
-            records[job.digest] = record
-    rows = summarise([records[job.digest] for job in grid])
-    about = {"network": str(network), "labels": str(labels), "nodes": len(data.nodes), "notes": notes}
-    about |= {"command": words.command_line(), "machine": machine()}
-    write_summary(output, rows, about)
+    with run_folder(output):
+        tell_of_others(output, grid)
+        if artefacts:
+            keep_facts(output, labels)
+        records = {}
+        with reporter(len(grid)) as report:
+            done = engine.evaluate(
+                data,
+                grid,
+                output,
+                keep_predictions=predictions,
+                keep_artefacts=artefacts,
+                processes=jobs,
+                watch=report,
+            )
+            for job, record, ran in done:
+                report(job, record, ran)
+                records[job.digest] = record
+        rows = summarise([records[job.digest] for job in grid])
+        about = {"network": str(network), "labels": str(labels), "nodes": len(data.nodes), "notes": notes}
+        about |= {"command": words.command_line(), "machine": machine()}
+        write_summary(output, rows, about)
     if as_json:
         import json
 

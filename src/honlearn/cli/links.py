@@ -143,6 +143,7 @@ def evaluate_on_links(
 ) -> None:
     """Hold out links again and again, test models on them, and print a table."""
     from honlearn.cli.evaluate import NO_MEMORY, print_rows, show_plan, tell_of_others
+    from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import LINKS_SHOWN, reporter
     from honlearn.experiments import links as engine
     from honlearn.experiments.evaluate import ModelSpec
@@ -170,24 +171,25 @@ def evaluate_on_links(
     if how.dry_run:
         show_plan(jobs, output, dict.fromkeys(data.inputs, hon.n_edges), how.jobs)
         return
-    tell_of_others(output, jobs)
-    records = {}
-    with reporter(len(jobs), "repetition", LINKS_SHOWN) as report:
-        done = engine.evaluate_links(
-            data, jobs, output, keep_artefacts=how.artefacts, processes=how.jobs, watch=report
-        )
-        for job, record, ran in done:
-            report(job, record, ran)
-            records[job.digest] = record
-    rows = summarise([records[job.digest] for job in jobs], engine.SCORES)
-    about: dict[str, Any] = {
-        "network": str(network),
-        "task": "links",
-        "protocol": data.protocol.name,
-        "notes": notes,
-    }
-    about |= {"command": words.command_line(), "machine": machine()}
-    write_summary(output, rows, about)
+    with run_folder(output):
+        tell_of_others(output, jobs)
+        records = {}
+        with reporter(len(jobs), "repetition", LINKS_SHOWN) as report:
+            done = engine.evaluate_links(
+                data, jobs, output, keep_artefacts=how.artefacts, processes=how.jobs, watch=report
+            )
+            for job, record, ran in done:
+                report(job, record, ran)
+                records[job.digest] = record
+        rows = summarise([records[job.digest] for job in jobs], engine.SCORES)
+        about: dict[str, Any] = {
+            "network": str(network),
+            "task": "links",
+            "protocol": data.protocol.name,
+            "notes": notes,
+        }
+        about |= {"command": words.command_line(), "machine": machine()}
+        write_summary(output, rows, about)
     if how.as_json:
         import json
 

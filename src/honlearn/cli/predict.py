@@ -150,11 +150,11 @@ def _check_output(path: Path) -> None:
 
 
 def _write(table: pandas.DataFrame, path: Path) -> None:
-    from honlearn.hon.formats.atomic import atomic_path, atomic_text
+    from honlearn.writing.atomic import atomic_binary, atomic_text
 
     if path.suffix.lower() == ".parquet":
-        with atomic_path(path) as draft:
-            table.to_parquet(draft, index=False)
+        with atomic_binary(path) as out:
+            table.to_parquet(out, index=False)
         return
     with atomic_text(path) as file:
         file.write(_json(table) + "\n" if path.suffix.lower() == ".json" else _csv(table))

@@ -84,6 +84,7 @@ def reproduce(
 ) -> None:
     """Measure a table or figure of the paper on any data, and show it beside the published values."""
     from honlearn.cli.evaluate import chosen_folds
+    from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import LINKS_SHOWN, SHOWN, print_plan, reporter
     from honlearn.errors import ParameterError, listed
     from honlearn.experiments.measure import Plan
@@ -127,7 +128,8 @@ def reproduce(
         for reason in dict.fromkeys(reason for _, reasons in plans for reason in reasons):
             typer.echo(f"not measured: {reason}", err=True)
         return
-    shown = [_show(request, as_json, keep_going=name == "all") for request in requests]
+    with run_folder(output):
+        shown = [_show(request, as_json, keep_going=name == "all") for request in requests]
     if as_json:
         import json
 

@@ -7,6 +7,7 @@ words goes on from its last checkpoint, to the same model.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ import typer
 from honlearn.cli import auto as choosing
 from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
+from honlearn.cli import stopping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,34 +151,34 @@ def fit_in_folder(
     import shutil
 
     from honlearn.results.records import digest_of, network_digest
-
-    hidden = folder / _CHECKPOINT
-    hidden.mkdir(parents=True, exist_ok=True)
-    made = dict(spec.settings)
-    if "checkpoint" in spec.entry.keywords():
-        # Named by what is fitted: other words find no checkpoint of theirs and start anew.
-        asked = [spec.entry.name, spec.configuration(), seed, *examples]
-        name = digest_of([*asked, network_digest(network)])
-        made["checkpoint"] = hidden / f"{name}.safetensors"
-    estimator = spec.entry.make(network, **made, random_state=seed)
-    fit(estimator)
-    draft = hidden / "model"
-    shutil.rmtree(draft, ignore_errors=True)
-    estimator.save(draft)
-    _move(draft, folder)
-    shutil.rmtree(hidden)
-    return estimator
-
-
-def _move(draft: Path, folder: Path) -> None:
-    """Put a saved model in its place, its config last: a folder without one is no model to anybody."""
-    import os
-
     from honlearn.tasks.storage import CONFIG
+    from honlearn.writing.atomic import move_files
+    from honlearn.writing.locks import locked_folder
 
-    (folder / CONFIG).unlink(missing_ok=True)
-    for path in sorted(draft.iterdir(), key=lambda path: path.name == CONFIG):
-        os.replace(path, folder / path.name)
+    with locked_folder(folder):
+        hidden = folder / _CHECKPOINT
+        hidden.mkdir(exist_ok=True)
+        made = dict(spec.settings)
+        if "checkpoint" in spec.entry.keywords():
+            # Named by what is fitted: other words find no checkpoint of theirs and start anew.
+            asked = [spec.entry.name, spec.configuration(), seed, *examples]
+            name = digest_of([*asked, network_digest(network)])
+            made["checkpoint"] = hidden / f"{name}.safetensors"
+            stopping.goes_on_if(lambda: any(hidden.glob(f"{name}.*")))
+        estimator = spec.entry.make(network, **made, random_state=seed)
+        try:
+            fit(estimator)
+        finally:
+            # Nothing was saved: nothing is left behind.
+            with suppress(OSError):
+                hidden.rmdir()
+        draft = hidden / "model"
+        shutil.rmtree(draft, ignore_errors=True)
+        estimator.save(draft)
+        # Its config last: a folder without one is no model to anybody.
+        move_files(draft, folder, last=CONFIG)
+        shutil.rmtree(hidden)
+    return estimator
 
 
 def _facts(estimator: Any, data: NodeData, seconds: float) -> dict[str, Any]:
@@ -218,13 +220,16 @@ def check_folder(folder: Path, force: bool) -> None:
     from honlearn.errors import HonlearnError, InputError
     from honlearn.stored import read_json
     from honlearn.tasks.storage import CONFIG, FORMAT, NETWORK, WEIGHTS
+    from honlearn.writing.atomic import is_draft
+    from honlearn.writing.locks import LOCK_FILE
 
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: there is a file of this name; name a folder")
     if force or not folder.exists():
         return
-    own = {CONFIG, WEIGHTS, NETWORK, _CHECKPOINT}
-    foreign = sorted(path.name for path in folder.iterdir() if path.name not in own)
+    own = {CONFIG, WEIGHTS, NETWORK, _CHECKPOINT, LOCK_FILE}
+    there = [path.name for path in folder.iterdir()]
+    foreign = sorted(name for name in there if name not in own and not is_draft(name))
     if (folder / CONFIG).is_file():
         config = None
         with suppress(HonlearnError):

@@ -10,14 +10,15 @@ import hashlib
 import http.client
 import os
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import BinaryIO
 
 from honlearn.errors import FormatError, HonlearnError
 from honlearn.progress import progress
+from honlearn.writing.atomic import atomic_binary, atomic_text
 
 _BLOCK = 1 << 18
 _PAUSES = (1.0, 3.0)
@@ -63,14 +64,9 @@ def fetch(
     if not file.is_file():
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            _download(url, file, sha256, timeout, show, _PAUSES if pauses is None else pauses)
-        except (OSError, http.client.HTTPException) as error:
-            if isinstance(error, HonlearnError):
-                raise
-            reason = str(getattr(error, "reason", error)) or type(error).__name__
-            raise DownloadError(
-                f"{url}: not downloaded ({reason}); get it by hand and put it at {file}"
-            ) from error
+        except OSError as error:
+            raise _not_downloaded(url, file, error) from error
+        _download(url, file, sha256, timeout, show, _PAUSES if pauses is None else pauses)
     _verify(file, sha256)
     return file
 
@@ -78,33 +74,34 @@ def fetch(
 def _download(
     url: str, file: Path, sha256: str | None, timeout: float, show: bool | None, pauses: tuple[float, ...]
 ) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", suffix=".part", dir=file.parent)
-    os.close(handle)
-    part = Path(name)
-    try:
+    with atomic_binary(file) as out:
         for pause in (*pauses, None):
             try:
-                found = _transfer(url, part, timeout, show)
+                found = _transfer(url, out, timeout, show)
                 break
             except (OSError, http.client.HTTPException) as error:
                 final = isinstance(error, urllib.error.HTTPError) and error.code < 500
                 if pause is None or final:
-                    raise
+                    raise _not_downloaded(url, file, error) from error
                 time.sleep(pause)
         if sha256 is not None and found != sha256.lower():
             raise FormatError(
                 f"{url}: sha256 {found} was downloaded where {sha256} was asked for; nothing was kept"
             )
-        os.replace(part, file)
-    finally:
-        part.unlink(missing_ok=True)
 
 
-def _transfer(url: str, part: Path, timeout: float, show: bool | None) -> str:
-    """Write the answer to `part` and return its SHA-256."""
+def _not_downloaded(url: str, file: Path, error: Exception) -> DownloadError:
+    reason = str(getattr(error, "reason", error)) or type(error).__name__
+    return DownloadError(f"{url}: not downloaded ({reason}); get it by hand and put it at {file}")
+
+
+def _transfer(url: str, out: BinaryIO, timeout: float, show: bool | None) -> str:
+    """Write the answer to `out`, from its start, and return its SHA-256."""
     request = urllib.request.Request(url, headers={"User-Agent": "honlearn"})
     digest = hashlib.sha256()
-    with urllib.request.urlopen(request, timeout=timeout) as answer, part.open("wb") as out:
+    out.seek(0)
+    out.truncate()
+    with urllib.request.urlopen(request, timeout=timeout) as answer:
         size = int(answer.headers.get("Content-Length") or 0)
         with progress(
             f"downloading {url.rsplit('/', 1)[-1]}", size or None, unit="bytes", show=show
@@ -140,6 +137,5 @@ def _verify(file: Path, sha256: str | None) -> None:
             f"delete the file (and {record.name}) to fetch it again"
         )
     if recorded != [found]:
-        part = record.with_name(f".{record.name}.{os.getpid()}.part")
-        part.write_text(f"{found}  {file.name}\n", "ascii")
-        os.replace(part, record)
+        with atomic_text(record) as out:
+            out.write(f"{found}  {file.name}\n")

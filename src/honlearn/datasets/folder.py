@@ -10,8 +10,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +17,7 @@ from honlearn.datasets.dataset import Dataset
 from honlearn.errors import FormatError, InputError, MissingFileError, listed
 from honlearn.labels import csv_rows, read_labels
 from honlearn.stored import Fields, read_json
+from honlearn.writing.atomic import atomic_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,18 +64,11 @@ def save_folder(dataset: Dataset, folder: str | os.PathLike[str], *, force: bool
         raise InputError(
             f"{root}: already has {listed(there)}; choose another folder or pass force=True (--force)"
         )
-    root.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{root.name}.", dir=root.parent))
-    try:
-        written = _write_files(dataset, scratch)
-        root.mkdir(exist_ok=True)
-        for name in written:
-            os.replace(scratch / name, root / name)
-        # What an earlier data set left would be read as part of this one.
-        for name in set(there) - set(written):
-            (root / name).unlink()
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    with atomic_folder(root) as draft:
+        written = _write_files(dataset, draft)
+    # What an earlier data set left would be read as part of this one.
+    for name in set(there) - set(written):
+        (root / name).unlink()
     return [root / name for name in written]
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,28 +15,29 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import save_file
+from safetensors.torch import save as as_safetensors
 
 from honlearn.errors import FormatError, HonlearnError
 from honlearn.stored import Fields, parse_json, read_bytes, read_safetensors
 from honlearn.stored.parse import first_line
+from honlearn.writing.atomic import atomic_binary
 
-_FORMAT = "honlearn-checkpoint-1"
+_FORMAT = "honlearn-checkpoint-2"
 _ADVICE = "remove it to start anew"
 
 
 def save_checkpoint(
     path: Path, fingerprint: str, record: dict[str, Any], tensors: dict[str, torch.Tensor]
 ) -> None:
-    """Write a checkpoint beside `path` and move it there."""
+    """Write a checkpoint to `path`; until it is on the disk, the one before stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {"format": _FORMAT, "fingerprint": fingerprint, "record": json.dumps(record)}
     metadata["digest"] = _digest(
         metadata["record"], {n: t.detach().cpu().numpy() for n, t in tensors.items()}
     )
-    part = path.with_name(path.name + ".part")
-    save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, part, metadata)
-    os.replace(part, path)
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with atomic_binary(path) as file:
+        file.write(as_safetensors(plain, metadata))
 
 
 def load_checkpoint(path: Path, fingerprint: str) -> tuple[Fields, dict[str, torch.Tensor]]:

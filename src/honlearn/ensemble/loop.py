@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from honlearn import interrupts
 from honlearn.engine.optimizer import Adam
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.checkpoint import load_checkpoint, resuming, save_checkpoint
@@ -136,7 +137,10 @@ class TrainingLoop:
         """Train and return the best state; of several stages, the states stacked along the learner axis."""
         self._resume()
         total = self.options.max_epochs * self.n_stages
-        with progress(self.label, total=total, show=self.options.show) as advance:
+        with (
+            interrupts.held_back(self.options.checkpoint is not None),
+            progress(self.label, total=total, show=self.options.show) as advance,
+        ):
             while self.at.stage < self.n_stages:
                 self._fit_stage(advance)
         if self.n_stages == 1:
@@ -233,7 +237,8 @@ class TrainingLoop:
 
     def _maybe_save(self) -> None:
         path = self.options.checkpoint
-        if path is None or time.monotonic() - self._saved < self.options.checkpoint_seconds:
+        is_due = time.monotonic() - self._saved >= self.options.checkpoint_seconds
+        if path is None or not (is_due or interrupts.is_waiting()):
             return
         tensors = {f"model.{name}": tensor for name, tensor in self.module.state_dict().items()}
         tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
@@ -242,6 +247,7 @@ class TrainingLoop:
         tensors |= {f"adam.{name}": tensor for name, tensor in self.optimizer.tensors().items()}
         save_checkpoint(path, self.fingerprint, asdict(self.at), tensors)
         self._saved = time.monotonic()
+        interrupts.give_way()
 
     def _resume(self) -> None:
         path = self.options.checkpoint

@@ -24,11 +24,11 @@ from honlearn.experiments.registry import EXECUTION, STRUCTURE, Entry
 from honlearn.experiments.runner import Watch, run_all, threads_for
 from honlearn.experiments.versions import versions
 from honlearn.hon.build import GramCounts
-from honlearn.hon.formats.atomic import atomic_path
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.results.artefacts import answers_path
 from honlearn.results.records import digest_of, network_digest, plain
 from honlearn.seeds import derive_seed
+from honlearn.writing.atomic import atomic_binary
 
 if TYPE_CHECKING:
     import pandas
@@ -288,8 +288,8 @@ class NodeWork:
         record, table = run_job(job, self.data, kept, self.threads)
         if self.keep_predictions:
             self.part(job).parent.mkdir(exist_ok=True)
-            with atomic_path(self.part(job)) as draft:
-                table.to_parquet(draft, index=False)
+            with atomic_binary(self.part(job)) as file:
+                table.to_parquet(file, index=False)
         return record
 
 
@@ -322,5 +322,5 @@ def _gather(work: NodeWork, jobs: Sequence[Job], target: Path) -> None:
     import pandas as pd
 
     tables = [pd.read_parquet(work.part(job)) for job in jobs]
-    with atomic_path(target) as draft:
-        pd.concat(tables, ignore_index=True).to_parquet(draft, index=False)
+    with atomic_binary(target) as file:
+        pd.concat(tables, ignore_index=True).to_parquet(file, index=False)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from honlearn.hon.formats.atomic import atomic_binary, atomic_text
+from honlearn.writing.atomic import atomic_binary, atomic_text
 
 # Okabe and Ito's colours, which readers with any kind of colour vision can tell apart, and black.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C")

@@ -20,9 +20,11 @@ from typing import Any, Generic
 
 from honlearn.errors import HonlearnError
 from honlearn.experiments.runner import JobError, JobT, Record, Watch, Work, name_of, threads_for
+from honlearn.interrupts import ending_on_sigterm
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 _PATROL_SECONDS = 1.0
+_CLEANING_SECONDS = 5.0
 
 
 class Pool(Generic[JobT]):
@@ -42,8 +44,12 @@ class Pool(Generic[JobT]):
         return self
 
     def __exit__(self, *error: object) -> None:
-        for connection, process in self._workers.items():
+        for process in self._workers.values():
             process.terminate()
+        for connection, process in self._workers.items():
+            # Time to remove what it was writing; compiled code may not hear of it at all.
+            process.join(_CLEANING_SECONDS)
+            process.kill()
             process.join()
             connection.close()
 
@@ -103,13 +109,14 @@ def _serve(connection: Connection, parent: int) -> None:
     """Work on the jobs whose places arrive, until none does or the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
-    work, jobs = pickle.loads(connection.recv_bytes())
-    while True:
-        try:
-            place = connection.recv()
-        except (EOFError, OSError):
-            return
-        connection.send(_outcome(work, jobs[place]))
+    with ending_on_sigterm():
+        work, jobs = pickle.loads(connection.recv_bytes())
+        while True:
+            try:
+                place = connection.recv()
+            except (EOFError, OSError):
+                return
+            connection.send(_outcome(work, jobs[place]))
 
 
 def _outcome(work: Work, job: Any) -> Record | Exception:

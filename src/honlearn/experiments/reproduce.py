@@ -22,8 +22,8 @@ from honlearn.experiments.paper_tables import TABLES, TASKS, make_table, ready, 
 from honlearn.experiments.plots import Plot
 from honlearn.experiments.sources import Source
 from honlearn.experiments.tables import Table
-from honlearn.hon.formats.atomic import atomic_text
 from honlearn.stored import Fields, read_json
+from honlearn.writing.atomic import atomic_text
 
 NAMES = (*TABLES, *FIGURES)
 ABOUT = "run.json"

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 from honlearn.errors import HonlearnError, check_integer, listed
 from honlearn.results.checked import check_whole
 from honlearn.results.records import Records
+from honlearn.writing.locks import locked_folder
 
 Record = dict[str, Any]
 
@@ -84,9 +85,16 @@ def run_all(
 
     With several `processes` the jobs that were done before come first, then each as it finishes; the records
     are the same. They are started anew, not forked, so a script that calls this needs
-    ``if __name__ == "__main__":``.
+    ``if __name__ == "__main__":``. A folder that another process runs jobs in is refused.
     """
     check_integer("run", "processes", processes, 1)
+    with locked_folder(folder):
+        yield from _run_all(work, jobs, folder, processes, watch)
+
+
+def _run_all(
+    work: Work, jobs: Sequence[JobT], folder: str | Path, processes: int, watch: Watch | None
+) -> Iterator[tuple[JobT, Record, bool]]:
     records, watch, failures = Records(folder), watch or Watch(), list[tuple[Job, Exception]]()
     jobs = list({job.digest: job for job in jobs}.values())
     waiting = [job for job in jobs if job.digest not in records or work.lacks(job)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from honlearn.hon.formats.atomic import atomic_text
+from honlearn.writing.atomic import atomic_text
 
 _LATEX = {
     "\\": r"\textbackslash{}",

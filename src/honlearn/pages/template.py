@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from honlearn.experiments.tables import p_text, signed
-from honlearn.hon.formats.atomic import atomic_text
+from honlearn.writing.atomic import atomic_text
 
 
 def render(name: str, **values: Any) -> str:

@@ -13,10 +13,10 @@ from typing import Any
 
 from honlearn import __version__
 from honlearn.errors import InputError
-from honlearn.hon.formats.atomic import atomic_text
 from honlearn.report.page import render
 from honlearn.report.study import study_page
 from honlearn.results.runs import Run, read_run
+from honlearn.writing.atomic import atomic_text
 
 
 def write_report(

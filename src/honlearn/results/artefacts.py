@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import FormatError, HonlearnError
-from honlearn.hon.formats.atomic import atomic_binary, atomic_text
 from honlearn.results.checked import NAME, check_answers
 from honlearn.results.records import digest_of, network_digest
 from honlearn.stored import Fields, parse_json, read_json, read_npz
 from honlearn.stored.parse import first_line
+from honlearn.writing.atomic import atomic_binary, atomic_text
 
 if TYPE_CHECKING:
     from honlearn.hon.network import HigherOrderNetwork

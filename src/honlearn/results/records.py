@@ -1,25 +1,28 @@
 """Records of a run: one line of JSON for each finished job, appended so that a kill loses at most that job.
 
 In: plain dictionaries with a ``digest`` of what was asked. Out: ``records.jsonl``, and from it the records
-by digest. A last line that was cut off is dropped; damage elsewhere is an error.
+by digest. A last line that is damaged is removed with a warning, since a kill or a full disk may leave one;
+damage elsewhere is an error.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
-from honlearn.errors import FormatError, InputError
+from honlearn.errors import DamageWarning, FormatError, InputError
 from honlearn.results.checked import parse_record
+from honlearn.writing import lines
 
 FILE = "records.jsonl"
+_DAMAGED = "records.damaged"
 
 
 class Records:
@@ -39,15 +42,14 @@ class Records:
             raise InputError(f"{self.path.parent}: there is a file of this name; name a folder")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.exists():
-            with open(self.path, "r+b") as file, _locked(file):
-                self._read(file)
+            self._read()
 
-    def _read(self, file: BinaryIO) -> None:
-        content = file.read()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            file.truncate(whole)
-        for number, line in enumerate(content[:whole].splitlines(), 1):
+    def _read(self) -> None:
+        content = self.path.read_bytes()
+        rest = damaged_end(content)
+        if rest:
+            self._remove(rest)
+        for number, line in enumerate(content[: len(content) - len(rest)].split(b"\n")[:-1], 1):
             try:
                 record = parse_record(line, "it")
             except FormatError as error:
@@ -57,12 +59,27 @@ class Records:
                 ) from None
             self._found[record["digest"]] = record
 
+    def _remove(self, line: bytes) -> None:
+        """Take a damaged line from the end of the file, and say so; where that cannot be, pass over it."""
+        try:
+            if line.endswith(b"\n"):
+                # No kill ends a line, so this one may be of something else than a run.
+                lines.append_line(self.path.with_name(_DAMAGED), line.rstrip(b"\n"))
+            if not lines.cut(self.path, line):
+                return
+        except OSError:
+            pass
+        warnings.warn(
+            f"{self.path}: the last line was cut short or damaged and is left out ({len(line):,} bytes); "
+            "its job runs again",
+            DamageWarning,
+            stacklevel=4,
+        )
+
     def append(self, record: dict[str, Any]) -> None:
-        """Add a record: one write of one line, on the disk before this returns."""
-        line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
-        with open(self.path, "ab", buffering=0) as file, _locked(file):
-            file.write(line.encode())
-            os.fsync(file.fileno())
+        """Add a record: one line, on the disk before this returns, or an error and the file as before."""
+        line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+        lines.append_line(self.path, line.encode())
         self._found[record["digest"]] = record
 
     def __contains__(self, digest: str) -> bool:
@@ -78,19 +95,19 @@ class Records:
         return len(self._found)
 
 
-@contextlib.contextmanager
-def _locked(file: Any) -> Iterator[None]:
-    """Keep other processes out while a line is written or a cut one removed, where the system can."""
+def damaged_end(content: bytes) -> bytes:
+    """Return the last line of a file of records if it was cut short or is no JSON, else nothing.
+
+    >>> damaged_end(b'{"digest": "a"}\\n{"dig')
+    b'{"dig'
+    """
+    start = content.rfind(b"\n", 0, -1) + 1
+    last = content[start:]
     try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.flock(file, fcntl.LOCK_UN)
+        json.loads(last)
+    except (ValueError, RecursionError):
+        return last
+    return b"" if last.endswith(b"\n") else last
 
 
 def digest_of(value: Any) -> str:

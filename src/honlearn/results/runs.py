@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from honlearn.errors import FormatError, HonlearnError, InputError, MissingFileError, listed
 from honlearn.results import artefacts
 from honlearn.results.checked import parse_record
-from honlearn.results.records import FILE, digest_of
+from honlearn.results.records import FILE, damaged_end, digest_of
 from honlearn.stored import Fields, read_json
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
 def read_records(folder: Path) -> list[Record]:
     """Return the records of a run, the later of two with one digest, without touching the file.
 
-    A last line that is cut off belongs to a run that is still writing, or was killed, and is left out.
+    A last line that is damaged belongs to a run that is still writing, or was killed, and is left out.
     """
     if not folder.is_dir():
         raise MissingFileError(f"{folder}: no such folder; name a run that 'honlearn evaluate … -o RUN' made")
@@ -148,7 +148,8 @@ def read_records(folder: Path) -> list[Record]:
         )
     content = path.read_bytes()
     found: dict[str, Record] = {}
-    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
+    whole = content[: len(content) - len(damaged_end(content))]
+    for number, line in enumerate(whole.split(b"\n")[:-1], 1):
         try:
             record = parse_record(line, "it")
             lacking = [part for part in ("configuration", "scores") if part not in record]

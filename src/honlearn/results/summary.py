@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from honlearn.hon.formats.atomic import atomic_text
 from honlearn.results.metrics import corrected_t_test
+from honlearn.writing.atomic import atomic_text
 
 SCORES = ("micro_f1", "macro_f1", "log_loss", "accuracy", "single_micro_f1", "gain", "disagreement")
 TIMES = ("fit_seconds", "fit_cpu_seconds")

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,10 +45,12 @@ class HeldOutScore:
     def update(self, upto: int, judge: Callable[[range], Held]) -> None:
         """Add the predictions of the learners up to this one that are not in yet."""
         started = time.process_time()
-        held, probability = judge(range(self.learners, upto))
-        np.add.at(self.probability, held, probability)
-        np.add.at(self.n_votes, held, 1)
-        self.learners = upto
+        held, given = judge(range(self.learners, upto))
+        probability, n_votes = self.probability.copy(), self.n_votes.copy()
+        np.add.at(probability, held, given)
+        np.add.at(n_votes, held, 1)
+        # At once: an interrupt may save what is known at any moment.
+        self.probability, self.n_votes, self.learners = probability, n_votes, upto
         self.seconds += time.process_time() - started
 
     @property
@@ -85,6 +88,16 @@ class Ledger:
         """Save if the last time is long enough ago."""
         if time.monotonic() - self._saved >= self.seconds_between:
             self.save(scores, **record)
+
+    @contextmanager
+    def saved_on_interrupt(self, scores: Sequence[HeldOutScore], **record: Any) -> Iterator[None]:
+        """Save the scores if the block is interrupted."""
+        try:
+            yield
+        except (KeyboardInterrupt, SystemExit):
+            if any(one.learners for one in scores):
+                self.save(scores, **record)
+            raise
 
     def save(self, scores: Sequence[HeldOutScore], **record: Any) -> None:
         """Write all scores, and a record beside them."""

@@ -43,7 +43,10 @@ def choose_power(
     ]
     tried = dict(zip(POWERS, scores, strict=True))
     ledger.resume(scores)
-    with progress("choosing the power of weights", total=len(POWERS), show=show) as advance:
+    with (
+        ledger.saved_on_interrupt(scores),
+        progress("choosing the power of weights", total=len(POWERS), show=show) as advance,
+    ):
         for power, score in tried.items():
             if not score.learners:
                 score.update(max(2, math.ceil(n_learners * _PART)), partial(judge, power))

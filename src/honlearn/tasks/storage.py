@@ -9,23 +9,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save as as_safetensors
 from sklearn.base import BaseEstimator
 
 from honlearn import __version__
 from honlearn.errors import FormatError, InputError, MissingFileError
-from honlearn.hon.formats.atomic import atomic_path
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import KINDS
 from honlearn.stored import Fields, read_bytes, read_json, read_safetensors, shown
 from honlearn.tasks.settings import Pairs, PathKernel, Structure, Training
+from honlearn.writing.atomic import atomic_folder
 
 FORMAT, VERSION = "honlearn-model", 2
 # Parameters of this machine and this run only, and code, which a folder never holds.
@@ -50,25 +49,23 @@ def write_model(
         raise InputError(f"{path}: there is a folder with other files; name a new or empty folder")
     if path.exists() and not path.is_dir():
         raise InputError(f"{path}: there is a file of this name; name a folder")
-    path.mkdir(parents=True, exist_ok=True)
-    (path / CONFIG).unlink(missing_ok=True)
-    with atomic_path(path / WEIGHTS) as draft:
-        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, draft)
-    network.save(path / NETWORK)
-    # safetensors writes for its owner alone; whoever may read the network may read its weights.
-    shutil.copymode(path / NETWORK, path / WEIGHTS)
-    files = {name: _digest(path / name) for name in (WEIGHTS, NETWORK)}
-    whole = {
-        "format": FORMAT,
-        "version": VERSION,
-        "honlearn": __version__,
-        "kind": kind,
-        **config,
-        "files": files,
-    }
-    whole["digest"] = _config_digest(whole)
-    with atomic_path(path / CONFIG) as draft:
-        draft.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    # Until all of it is on the disk, a model that is there stays as it is.
+    with atomic_folder(path, last=CONFIG) as draft:
+        weights = {name: tensor.contiguous() for name, tensor in tensors.items()}
+        (draft / WEIGHTS).write_bytes(as_safetensors(weights))
+        network.save(draft / NETWORK)
+        files = {name: _digest(draft / name) for name in (WEIGHTS, NETWORK)}
+        whole = {
+            "format": FORMAT,
+            "version": VERSION,
+            "honlearn": __version__,
+            "kind": kind,
+            **config,
+            "files": files,
+        }
+        whole["digest"] = _config_digest(whole)
+        text = json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+        (draft / CONFIG).write_text(text, encoding="utf-8")
 
 
 def read_config(folder: str | os.PathLike[str]) -> Fields:

@@ -83,7 +83,10 @@ class Race:
         self.kept = [Fields({"kept": row}, record.where).integers("kept", 0, most) for row in rounds]
         parts = sorted({max(2, math.ceil(n_learners * part)) for part in _PARTS})
         running = self.candidates
-        with progress("choosing the structure", total=self._work(parts), show=show) as advance:
+        with (
+            self.ledger.saved_on_interrupt(self.candidates, kept=self.kept),
+            progress("choosing the structure", total=self._work(parts), show=show) as advance,
+        ):
             for place, learners in enumerate(parts):
                 for candidate in running:
                     if candidate.learners < learners:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from honlearn.hon.formats.atomic import atomic_text
 from honlearn.hon.formats.rows import edge_rows
 from honlearn.hon.formats.xml import attribute, check_names
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.writing.atomic import atomic_text
 
 _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <gexf xmlns="http://www.gexf.net/1.2draft" version="1.2">

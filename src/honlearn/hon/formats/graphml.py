@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from honlearn.hon.formats.atomic import atomic_text
 from honlearn.hon.formats.rows import edge_rows
 from honlearn.hon.formats.xml import attribute, check_names
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.writing.atomic import atomic_text
 
 _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns"

@@ -19,11 +19,11 @@ import pyarrow.csv
 
 from honlearn.errors import FormatError, InputError
 from honlearn.hon.edgelist import from_edges
-from honlearn.hon.formats.atomic import atomic_text
 from honlearn.hon.formats.rows import edge_rows
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import SEPARATOR
 from honlearn.stored.parse import first_line, shown
+from honlearn.writing.atomic import atomic_text
 
 MARK = "# honlearn: white space and % in ids are percent-encoded"
 COLUMNS = ["source", "target", "weight"]

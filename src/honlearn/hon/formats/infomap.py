@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from honlearn.hon.formats.atomic import atomic_text
 from honlearn.hon.formats.rows import edge_rows
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.writing.atomic import atomic_text
 
 _BREAKS = str.maketrans({"\n": "%0A", "\r": "%0D"})
 

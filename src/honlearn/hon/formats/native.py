@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import FormatError, InputError, listed
-from honlearn.hon.formats.atomic import atomic_binary
 from honlearn.hon.invariants import check_names, check_nodes
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import MAX_ORDER
 from honlearn.hon.statistics import ContextStatistics, GrowParameters
 from honlearn.paths.vocabulary import Vocabulary
 from honlearn.stored import Fields, parse_json, shown
+from honlearn.writing.atomic import atomic_binary
 
 MAGIC = b"\x89HON\r\n\x1a\n"
 VERSION = 1

@@ -12,17 +12,17 @@ import pyarrow.parquet as pq
 
 from honlearn.errors import FormatError, HonlearnError, InputError, did_you_mean, listed
 from honlearn.hon.edgelist import from_edges
-from honlearn.hon.formats.atomic import atomic_path
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.stored.parse import first_line
+from honlearn.writing.atomic import atomic_binary
 
 COLUMNS = ("source", "target", "weight")
 
 
 def write(network: HigherOrderNetwork, path: Path) -> None:
     """Write the edges in node order, labels dictionary-encoded."""
-    with atomic_path(path) as draft:
-        pq.write_table(network.to_arrow(), draft, compression="zstd", use_dictionary=["source", "target"])
+    with atomic_binary(path) as file:
+        pq.write_table(network.to_arrow(), file, compression="zstd", use_dictionary=["source", "target"])
 
 
 def read(path: Path) -> HigherOrderNetwork:
