@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON_BIN = $(VENV)/bin/python
 export VENV
 
-.PHONY: help demo test check bench setup
+.PHONY: help demo test fuzz check bench setup
 
 help:            ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 10
@@ -15,6 +15,10 @@ demo:            ## the bundled US flights: build, inspect, compare, predict
 test:            ## every test, in parallel
 	@scripts/setup.sh dev
 	@$(PYTHON_BIN) -m pytest -q -n auto $(ARGS)
+
+fuzz:            ## damaged files for every reader; ARGS="--minutes 10 --seed 7 --target hon"
+	@scripts/setup.sh dev
+	@PYTHONPATH="tests$${PYTHONPATH:+:$$PYTHONPATH}" $(PYTHON_BIN) -m fuzz $(ARGS)
 
 check:           ## style and types
 	@scripts/setup.sh dev
