@@ -86,3 +86,18 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_bytes(b"node,label\nA,x\nB,\xff\n")
     with pytest.raises(FormatError, match=r"labels.csv:\d: not UTF-8"):
         read_labels(tmp_path / "labels.csv")
+
+
+def test_white_space_around_a_class_is_no_part_of_it(tmp_path: Path) -> None:
+    path = write(tmp_path, "node,label\nA,a\nB,a \nC,\ta\nB,a\nD,b c\n")
+    with pytest.warns(UserWarning, match=r"labels\.csv:3: the class 'a ' is read as 'a', without.*: 2\)"):
+        nodes, classes = read_labels(path)
+    assert (nodes, classes) == (["A", "B", "C", "D"], ["a", "a", "a", "b c"])
+
+
+def test_lines_may_end_in_a_carriage_return_and_must_end(tmp_path: Path) -> None:
+    assert read_labels(write(tmp_path, "node,label\rA,x\rB,y\r")) == (["A", "B"], ["x", "y"])
+    with pytest.raises(
+        FormatError, match=r"labels\.csv:2: a line of over 16,777,216 characters; is it a CSV"
+    ):
+        read_labels(write(tmp_path, "node,label\n" + "A" * (1 << 24)))

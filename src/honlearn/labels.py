@@ -1,17 +1,22 @@
 """Classes of entities from a CSV file: the LABELS argument of info, train and evaluate.
 
 In: a CSV whose first column is the node and whose column ``label`` (any case) is the class. Out: nodes and
-classes, as two lists. A row without a class is an entity that nobody labelled and is left out.
+classes, as two lists. A row without a class is an entity that nobody labelled and is left out. White space
+around a class is no part of it; it is taken off with a warning, or ``a`` and ``a `` would be two classes.
 """
 
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
+from typing import TextIO
 
 from honlearn.errors import FormatError, InputError, MissingFileError, did_you_mean, listed
+
+_LONGEST_LINE = 1 << 24
 
 
 def read_labels(path: str | PathLike[str], label_column: str | None = None) -> tuple[list[str], list[str]]:
@@ -26,8 +31,19 @@ def read_labels(path: str | PathLike[str], label_column: str | None = None) -> t
         raise FormatError(f"{source}: empty; expected a header such as: node,label")
     column = _label_column(source, header, label_column)
     known: dict[str, str] = {}
+    padded: dict[str, int] = {}
     for line, row in rows:
         _take(known, row, column, len(header), f"{source}:{line}")
+        if row[column] != row[column].strip() and row[column].strip():
+            padded.setdefault(row[column], line)
+    if padded:
+        first, line = next(iter(padded.items()))
+        warnings.warn(
+            f"{source}:{line}: the class {first!r} is read as {first.strip()!r}, without the white space "
+            f"around it (spellings like this in the file: {len(padded):,})",
+            UserWarning,
+            stacklevel=2,
+        )
     if not known:
         raise FormatError(f"{source}: no node has a label; give at least one row with a node and a class")
     return list(known), list(known.values())
@@ -43,7 +59,8 @@ def csv_rows(source: Path) -> Iterator[tuple[int, list[str]]]:
     line = 0
     try:
         with open(source, encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file, delimiter="\t" if source.suffix.lower() == ".tsv" else ",", strict=True)
+            mark = "\t" if source.suffix.lower() == ".tsv" else ","
+            rows = csv.reader(_lines(file, source), delimiter=mark, strict=True)
             for row in rows:
                 line = rows.line_num
                 if row:
@@ -54,6 +71,18 @@ def csv_rows(source: Path) -> Iterator[tuple[int, list[str]]]:
         raise FormatError(f"{source}:{line + 1}: not CSV: {error}") from None
     except OSError as error:
         raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
+
+
+def _lines(file: TextIO, source: Path) -> Iterator[str]:
+    """Yield lines, none longer than in any table of classes: a file of another kind fills no memory."""
+    number = 0
+    while line := file.readline(_LONGEST_LINE):
+        number += 1
+        if len(line) == _LONGEST_LINE:
+            raise FormatError(
+                f"{source}:{number}: a line of over {_LONGEST_LINE:,} characters; is it a CSV file?"
+            )
+        yield line
 
 
 def _label_column(path: Path, header: list[str], wanted: str | None) -> int:
@@ -83,10 +112,10 @@ def _label_column(path: Path, header: list[str], wanted: str | None) -> int:
 def _take(known: dict[str, str], row: list[str], column: int, width: int, place: str) -> None:
     if len(row) != width:
         raise FormatError(f"{place}: {len(row)} fields, but the header has {width}")
-    node, label = row[0], row[column]
+    node, label = row[0], row[column].strip()
     if not node:
         raise FormatError(f"{place}: empty node; give the id of an entity or remove the row")
-    if not label.strip():
+    if not label:
         return
     if known.setdefault(node, label) != label:
         raise FormatError(

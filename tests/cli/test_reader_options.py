@@ -36,6 +36,10 @@ def app() -> tuple[typer.Typer, dict[str, Any]]:
         first_only: options.FirstOnly = False,
         min_length: options.MinLength = 1,
         on_empty: options.OnEmpty = "error",
+        max_line: options.MaxLine = options.MAX_LINE,
+        max_name: options.MaxName = options.MAX_NAME,
+        max_columns: options.MaxColumns = options.MAX_COLUMNS,
+        max_unpacked: options.MaxUnpacked = None,
     ) -> None:
         given = {
             name: value for name, value in locals().items() if name in signature(options.gathered).parameters

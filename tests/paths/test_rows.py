@@ -101,9 +101,22 @@ def test_bad_rows(columns: dict[str, list[Any]], message: str) -> None:
         hl.read_paths(pa.table(columns), path_column="p", count_column="n" if "n" in columns else None)
 
 
-@pytest.mark.parametrize("count", ["2.5", "many", "-1", "0", ""])
+@pytest.mark.parametrize("count", ["2.5", "many", "-1", "0", "", "0x10", "9223372036854775807", "NA", "1e3"])
 def test_bad_counts_in_csv_name_the_line(tmp_path: Path, count: str) -> None:
     file = tmp_path / "paths.csv"
     file.write_text(f"path,n\nA B,1\n\nB C,{count}\n")
     with pytest.raises(InputError, match=r"paths\.csv:4: .*a count is a whole number, at least 1"):
         hl.read_paths(file, path_column="path", count_column="n")
+
+
+def test_counts_in_csv_are_decimal_and_bounded(tmp_path: Path) -> None:
+    file = tmp_path / "paths.csv"
+    file.write_text('path,n\nA B, 010 \nB C,"7"\nC D,1000000000000000000\n')
+    found = hl.read_paths(file, path_column="path", count_column="n")
+    assert found.counts is not None
+    assert found.counts.tolist() == [10, 7, 10**18]
+    for count in (10**18 + 1, 2**63 - 1):
+        with pytest.raises(InputError, match=rf"row 0 .*: count {count} .*at most 10\*\*18"):
+            hl.read_paths(pa.table({"p": [["A"]], "n": [count]}), path_column="p", count_column="n")
+        with pytest.raises(InputError, match=rf"path 0: count {count}; .*at most 10\*\*18"):
+            hl.read_paths([["A"]], counts=[count])

@@ -141,12 +141,6 @@ def test_bad_tables(columns: dict[str, Any], message: str) -> None:
     refused(pd.DataFrame({"trip": [1, 1], "leg": [1, 2], "port": ["A", "B"], **columns}), message)
 
 
-def test_an_order_beyond_64_bits() -> None:
-    order = pa.array([2**64 - 1, 3], pa.uint64())
-    table = pa.table({"trip": [1, 1], "leg": order, "port": ["A", "B"]})
-    refused(table, r"the table: column 'leg': an order must be below 2\*\*63; use smaller numbers")
-
-
 def test_gap_must_fit_the_order_column() -> None:
     table = pd.DataFrame({"trip": [1], "leg": [1], "port": ["A"]})
     with pytest.raises(ParameterError, match=r"'leg' holds numbers, so max_gap must be a number. Got '3h'"):

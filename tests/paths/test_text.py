@@ -47,6 +47,8 @@ def plain_reader(raw: bytes, options: ReaderOptions) -> Read:
                 raise Refused(number, "count '")
             if not field and options.on_empty == "error":
                 raise Refused(number, "empty entity id")
+            if b"\r" in field and not counting:
+                raise Refused(number, "entity id ")
         if options.trailing_count and fields:
             count = fields.pop()
         path = [field for field in fields if field]
@@ -70,7 +72,7 @@ def compiled_reader(file: Path, options: ReaderOptions, block: int) -> Read:
 
 
 # Names on both sides of the 7 bytes that a key holds and the 8 that are read at once; 0x01 and 0x80 beside
-# the delimiters are what a search by arithmetic would get wrong; NUL and CR inside a name are part of it.
+# the delimiters are what a search by arithmetic would get wrong; NUL in a name is part of it, CR is refused.
 names = st.sampled_from(
     [*"ABé!5ÿ\x00\x01\x0b\x1f", "日本", "12", "seven77", "seven78", "eight888", "nine99999", "a\x00b", "a\rb"]
 )
@@ -201,6 +203,36 @@ def test_a_count_is_a_whole_number_whatever_empty_ids_mean(tmp_path: Path, count
     path.write_text(f"A,B,5\n\nA,C,{count}\n", encoding="utf-8")
     with pytest.raises(InputError, match=rf"counted\.ngram:3: count '{re.escape(count)}' at the end"):
         hl.read_paths(path, trailing_count=True, on_empty=empty)
+
+
+def test_lines_that_end_in_a_carriage_return_alone_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "old.txt"
+    path.write_bytes(b"A C\rB D\r")
+    with pytest.raises(
+        InputError, match=r"old\.txt:1: entity id 'C\\rB' contains a carriage return; .*newline"
+    ):
+        hl.read_paths(path)
+    with pytest.raises(
+        InputError, match=r"old\.txt:1: a line of more than 5 bytes; lines end in a newline: conv"
+    ):
+        hl.read_paths(path, max_line=5)
+
+
+def test_the_largest_count(tmp_path: Path) -> None:
+    path = tmp_path / "counted.txt"
+    path.write_text("A B 1000000000000000000\n")
+    assert hl.read_paths(path, trailing_count=True).total == 10**18
+    for count in ("1000000000000000001", "9223372036854775807"):
+        path.write_text(f"A B {count}\n")
+        with pytest.raises(
+            InputError, match=rf"count '{count}' at the end .* at least 1 and at most 10\*\*18"
+        ):
+            hl.read_paths(path, trailing_count=True)
+    path.write_text("A B 1000000000000000000\n" * 5)
+    with pytest.raises(
+        InputError, match=r"counted\.txt: the counts add up to more than 2\*\*62 paths; divide"
+    ):
+        hl.read_paths(path, trailing_count=True)
 
 
 def test_compressed_text_reads_alike_and_fills_its_bar(tmp_path: Path) -> None:

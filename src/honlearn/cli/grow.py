@@ -42,6 +42,10 @@ def grow(
     first_only: reader.FirstOnly = False,
     min_length: reader.MinLength = 1,
     on_empty: reader.OnEmpty = "error",
+    max_line: reader.MaxLine = reader.MAX_LINE,
+    max_name: reader.MaxName = reader.MAX_NAME,
+    max_columns: reader.MaxColumns = reader.MAX_COLUMNS,
+    max_unpacked: reader.MaxUnpacked = None,
 ) -> None:
     """Build a higher-order network from paths and write it, whole or not at all."""
     import time
@@ -69,6 +73,10 @@ def grow(
         first_only=first_only,
         min_length=min_length,
         on_empty=on_empty,
+        max_line=max_line,
+        max_name=max_name,
+        max_columns=max_columns,
+        max_unpacked=max_unpacked,
     )
     started = time.perf_counter()
     source = paths[0] if len(paths) == 1 else paths

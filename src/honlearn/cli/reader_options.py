@@ -11,6 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from honlearn.paths.options import FORMATS, ReaderOptions
+from honlearn.paths.options import MAX_COLUMNS as MAX_COLUMNS
+from honlearn.paths.options import MAX_LINE as MAX_LINE
+from honlearn.paths.options import MAX_NAME as MAX_NAME
 
 _PANEL = "Reading paths"
 _TYPED_ESCAPES = {"\\t": "\t", "tab": "\t", "space": " ", "comma": ","}
@@ -60,6 +63,19 @@ FirstOnly = Annotated[
 ]
 MinLength = Annotated[int, _option("--min-length", "Drop paths with fewer entities; default: 1.", "N")]
 OnEmpty = Annotated[str, _option("--on-empty", "An empty entity id: error (default) or skip.", "error|skip")]
+MaxLine = Annotated[
+    int, _option("--max-line", "Most bytes in a line of text or a row of CSV; default: 64 MiB.", "BYTES")
+]
+MaxName = Annotated[int, _option("--max-name", "Most bytes in an entity id; default: 1 MiB.", "BYTES")]
+MaxColumns = Annotated[int, _option("--max-columns", "Most columns of a table; default: 10,000.", "N")]
+MaxUnpacked = Annotated[
+    int | None,
+    _option(
+        "--max-unpacked",
+        "Most bytes that a .gz or .zst file may unpack to; default: 64 GiB, for Parquet and Arrow 1 GiB.",
+        "BYTES",
+    ),
+]
 
 
 def gathered(
@@ -78,6 +94,10 @@ def gathered(
     first_only: bool = False,
     min_length: int = 1,
     on_empty: str = "error",
+    max_line: int = MAX_LINE,
+    max_name: int = MAX_NAME,
+    max_columns: int = MAX_COLUMNS,
+    max_unpacked: int | None = None,
 ) -> dict[str, Any]:
     """Return the keywords of ``read_paths``; the delimiter may be spelt ``\\t`` or ``tab``.
 

@@ -63,6 +63,10 @@ def train(
     first_only: reader.FirstOnly = False,
     min_length: reader.MinLength = 1,
     on_empty: reader.OnEmpty = "error",
+    max_line: reader.MaxLine = reader.MAX_LINE,
+    max_name: reader.MaxName = reader.MAX_NAME,
+    max_columns: reader.MaxColumns = reader.MAX_COLUMNS,
+    max_unpacked: reader.MaxUnpacked = None,
 ) -> None:
     """Fit a model on every labelled node of a network, or on its links, and save it."""
     from honlearn.experiments.evaluate import Contender, NodeData
@@ -86,6 +90,10 @@ def train(
         first_only=first_only,
         min_length=min_length,
         on_empty=on_empty,
+        max_line=max_line,
+        max_name=max_name,
+        max_columns=max_columns,
+        max_unpacked=max_unpacked,
     )
     choice = choosing.Choice(auto, order, tau, min_support, reading)
     choice.check(entry, network)

@@ -138,5 +138,5 @@ def _read_about(file: Path) -> dict[str, Any]:
     try:
         about = json.loads(file.read_text("utf-8"))
         return {name: str(about[name]) for name in _ABOUT if name in about}
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise FormatError(f"{file}: not a JSON object ({error}); mend or delete it") from None

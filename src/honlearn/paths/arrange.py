@@ -86,19 +86,40 @@ def sort_each(codes: NDArray[Any], orders: NDArray[Any], offsets: NDArray[np.int
 
 
 @njit
-def cut_at_gaps(orders: NDArray[Any], offsets: NDArray[np.int64], gap: float) -> NDArray[np.int64]:
-    """Return offsets with a cut before every row that is more than `gap` after the row before it."""
+def after_gap(orders: NDArray[Any], gap: np.uint64) -> NDArray[np.bool_]:
+    """Return which rows are more than `gap` after the row before, for whole numbers of up to 64 bits.
+
+    Where a row is after the one before it, the difference of the two as unsigned numbers is exact, even from
+    the least to the greatest; other rows start a sequence, and there nobody looks.
+    """
+    out = np.zeros(len(orders), np.bool_)
+    for i in range(1, len(orders)):
+        out[i] = np.uint64(np.int64(orders[i])) - np.uint64(np.int64(orders[i - 1])) > gap
+    return out
+
+
+@njit
+def after_wide_gap(ranks: NDArray[np.int64], reach: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows are beyond the last rank that the row before them reaches."""
+    out = np.zeros(len(ranks), np.bool_)
+    for i in range(1, len(ranks)):
+        out[i] = ranks[i] > reach[ranks[i - 1]]
+    return out
+
+
+@njit
+def cut(offsets: NDArray[np.int64], far: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return offsets with a cut before every row that is `far` from the row before it in its sequence."""
     cuts = 0
     for s in range(len(offsets) - 1):
         for i in range(offsets[s] + 1, offsets[s + 1]):
-            if orders[i] - orders[i - 1] > gap:
-                cuts += 1
+            cuts += far[i]
     out = np.empty(len(offsets) + cuts, np.int64)
     out[0] = 0
     n = 1
     for s in range(len(offsets) - 1):
         for i in range(offsets[s] + 1, offsets[s + 1]):
-            if orders[i] - orders[i - 1] > gap:
+            if far[i]:
                 out[n] = i
                 n += 1
         out[n] = offsets[s + 1]

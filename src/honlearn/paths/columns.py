@@ -1,7 +1,7 @@
-"""Arrow columns → NumPy: where values are missing, entity names as codes, orders as numbers.
+"""Arrow columns → NumPy: where values are missing, entity names as codes.
 
-In: arrays of any type that a table may hold. Out: integer codes by way of the :class:`Interner`, or int64 and
-float64 values with the unit of time. Text is read straight from Arrow's buffers; no Python string is made.
+In: arrays of any type that a table may hold. Out: integer codes by way of the :class:`Interner`. Text is
+read straight from Arrow's buffers; no Python string is made.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from honlearn.jit import njit
 from honlearn.paths.interner import BadName, Interner
 
 _REMEDY = "make them text or whole numbers"
-_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
 def plain(array: pa.Array) -> pa.Array:
@@ -45,8 +44,9 @@ def spans(array: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArra
     _, offsets, data = array.buffers()
     if len(array) == 0:
         return np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0, np.int64)
-    whole = np.frombuffer(offsets, np.int64 if large else np.int32)
-    edges: NDArray[np.int64] = whole[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    kind = np.dtype(np.int64 if large else np.int32)
+    whole = np.frombuffer(offsets, kind, len(array) + 1, array.offset * kind.itemsize)
+    edges: NDArray[np.int64] = whole.astype(np.int64)
     content = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
     return content, edges[:-1], edges[1:]
 
@@ -119,36 +119,6 @@ def whole_numbers(array: pa.Array) -> pa.Array:
             "so convert the column to text"
         )
     return pa.array(values.astype(np.int64))
-
-
-def order_unit(kind: Any) -> int | None:
-    """Return nanoseconds a unit of a time type, 0 for a number type, None for what cannot be ordered by."""
-    if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
-        return _NANOSECONDS[kind.unit]
-    if pa.types.is_date(kind):
-        return 86400 * 10**9 if kind == pa.date32() else 10**6
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return 0
-    return None
-
-
-def order_values(array: pa.Array) -> NDArray[Any]:
-    """Return an order column without missing values: int8, int32 or int64 where whole, else float64."""
-    kind = array.type
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        floats: NDArray[Any] = array.cast(pa.float64()).to_numpy()
-        return floats
-    if pa.types.is_date32(kind) or pa.types.is_time32(kind):
-        array = array.cast(pa.int32())
-    try:
-        values: NDArray[Any] = array.cast(pa.int64()).to_numpy()
-    except pa.ArrowInvalid:
-        raise InputError("an order must be below 2**63; use smaller numbers or times") from None
-    least, most = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    for small in (np.int8, np.int32):  # positions in a path are small: this saves most of the memory
-        if np.iinfo(small).min <= least and most <= np.iinfo(small).max:
-            return values.astype(small)
-    return values
 
 
 @njit

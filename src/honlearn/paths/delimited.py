@@ -11,11 +11,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
 from honlearn.errors import FormatError, InputError, ParameterError
-from honlearn.paths.files import compression_of
+from honlearn.paths.opened import Opened
+from honlearn.paths.options import ReaderOptions
+from honlearn.paths.orders import TEXT
 from honlearn.paths.parts import FilePart
 from honlearn.progress import Advance
 
@@ -24,7 +27,10 @@ _LARGEST = 1 << 30
 
 
 class ConversionError(InputError):
-    """A field of a typed column cannot be read as that type: where it is, its row, and what it holds."""
+    """A field of a typed column cannot be read as that type: where it is, its row, and what it holds.
+
+    Rows are counted as Arrow does, the header as 1.
+    """
 
     def __init__(self, where: str, row: int, value: str) -> None:
         super().__init__(f"{where}: {value}")
@@ -34,8 +40,10 @@ class ConversionError(InputError):
 class DelimitedPart(FilePart):
     """A CSV or TSV file."""
 
-    def __init__(self, file: Path, separator: str) -> None:
-        super().__init__(file)
+    is_text = True
+
+    def __init__(self, file: Path, separator: str, options: ReaderOptions | None = None) -> None:
+        super().__init__(file, options)
         if len(separator.encode()) != 1:
             raise ParameterError(
                 f"{file}: the columns of a table are separated by one byte; got {separator!r}"
@@ -47,13 +55,27 @@ class DelimitedPart(FilePart):
         """Names of all columns, from the header."""
         try:
             return list(self._opening().names)
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:
             raise InputError(
                 f"{self.name}:1: the header is not UTF-8 text; convert the file to UTF-8"
             ) from error
 
+    def _check_width(self) -> None:
+        """Raise for a header of more columns than allowed, before Arrow makes room for each of them."""
+        most = self.options.max_columns
+        with self._stream() as stream:
+            width = _header_width(stream, self.separator, self.options.max_line)
+        if width is None:
+            raise self._long_row(self.options.max_line)
+        if width > most:
+            raise InputError(
+                f"{self.name}:1: {width:,} columns, more than {most:,}; raise max_columns (--max-columns) if "
+                "the table is meant to be so wide"
+            )
+
     def _opening(self) -> Any:
         """Return the schema that Arrow infers from the file's first block."""
+        self._check_width()
         block = _BLOCK
         while True:
             try:
@@ -63,21 +85,22 @@ class DelimitedPart(FilePart):
                 block = self._larger(block, error)
 
     def number_types(self, column: str) -> list[Any]:
-        """Return the types to try for the column, the tightest first; later rows may need a wider one."""
+        """Return the types to try for the column, the tightest first; later rows may need a wider one.
+
+        Numbers come as text: Arrow would round them, and reads ``0x10`` as 16.
+        """
         kind = self._opening().field(column).type
-        if pa.types.is_integer(kind):
-            return [pa.int64(), pa.float64()]
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind):
+            return [TEXT]
         if pa.types.is_timestamp(kind):
             return [pa.timestamp("us", kind.tz), pa.timestamp("ns", kind.tz)]
         if pa.types.is_date(kind):
             return [kind, pa.timestamp("us"), pa.timestamp("ns")]
-        if pa.types.is_floating(kind) or pa.types.is_null(kind):
-            return [pa.float64()]
         if pa.types.is_time(kind):
             return [pa.time64("us")]
-        return [pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")]
+        return [TEXT, pa.timestamp("us"), pa.timestamp("us", "UTC")]
 
-    def batches(
+    def read(
         self, wanted: Sequence[str], types: dict[str, Any], advance: Advance
     ) -> Iterator[pa.RecordBatch]:
         """Yield the columns `wanted` as bytes or as `types` says."""
@@ -87,7 +110,7 @@ class DelimitedPart(FilePart):
             check_utf8=False,
             strings_can_be_null=False,
         )
-        block, done, given = _BLOCK, 0, 0
+        block, done, given = min(_BLOCK, self.options.max_line), 0, 0
         while True:
             try:
                 seen = 0
@@ -98,7 +121,7 @@ class DelimitedPart(FilePart):
                         if new.num_rows:
                             yield new
                         given = max(given, seen)
-                        here = max(self._raw.tell(), done)
+                        here = max(stream.place(), done)
                         advance(here - done)
                         done = here
                 return
@@ -107,14 +130,21 @@ class DelimitedPart(FilePart):
 
     def _larger(self, block: int, error: Exception) -> int:
         """Return the size of blocks to read again with where a row did not fit one; raise all else."""
-        if "straddling object" not in str(error) or block >= _LARGEST:
+        if "straddling object" not in str(error):
             raise self._worded(error) from error
-        return min(16 * block, _LARGEST)
+        most = min(self.options.max_line, _LARGEST)
+        if block >= most:
+            raise self._long_row(most) from error
+        return min(16 * block, most)
 
-    def _stream(self) -> Any:
-        compression = compression_of(self.file)
-        self._raw = pa.OSFile(self.name)
-        return pa.CompressedInputStream(self._raw, compression) if compression else self._raw
+    def _long_row(self, most: int) -> InputError:
+        return InputError(
+            f"{self.name}: a row of more than {most:,} bytes; is a quotation mark left open? If not, raise "
+            "max_line (--max-line)"
+        )
+
+    def _stream(self) -> Opened:
+        return Opened(self.file, self.options.max_unpacked)
 
     def _open(self, stream: Any, options: csv.ConvertOptions, block: int) -> csv.CSVStreamingReader:
         # One thread: Arrow then numbers the rows in its complaints, and total work is no more.
@@ -139,7 +169,7 @@ class DelimitedPart(FilePart):
                     if seen == row:
                         return line
                     inside ^= text.count(b'"') % 2 == 1
-        except OSError:
+        except InputError:
             pass  # a damaged file: the last line that could be read
         return line
 
@@ -161,7 +191,31 @@ class DelimitedPart(FilePart):
         return self.damaged(error)
 
 
-def _lines(stream: Any) -> Iterator[bytes]:
+def _header_width(stream: Opened, separator: str, most_bytes: int) -> int | None:
+    """Return the number of fields in the first line that is not blank, None where it is too long.
+
+    Quoted fields may go on over lines.
+    """
+    width, seen, inside, begun = 1, 0, 0, False
+    while block := stream.read(_BLOCK):
+        if not begun:
+            block = block.lstrip(b"\r\n")
+        begun = begun or bool(block)
+        text = np.frombuffer(block, np.uint8)
+        quoted = (np.cumsum(text == ord('"')) + inside) % 2 == 1
+        ends = np.flatnonzero(((text == ord("\n")) | (text == ord("\r"))) & ~quoted)
+        stop = int(ends[0]) if len(ends) else len(text)
+        width += int(np.count_nonzero((text[:stop] == ord(separator)) & ~quoted[:stop]))
+        seen += stop
+        if seen > most_bytes:
+            return None
+        if stop < len(text):
+            break
+        inside = int(quoted[-1]) if len(quoted) else inside
+    return width
+
+
+def _lines(stream: Opened) -> Iterator[bytes]:
     rest = b""
     while block := stream.read(_BLOCK):
         *whole, rest = (rest + block).split(b"\n")

@@ -6,8 +6,9 @@ appearance of their sequence. Only integers stay in memory: 6 or 8 bytes a row, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,31 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError, ParameterError
-from honlearn.paths.arrange import count_rows, cut_at_gaps, scatter, scatter_both, sort_each
-from honlearn.paths.columns import entity_codes, missing, order_unit, order_values, plain
+from honlearn.paths.arrange import (
+    after_gap,
+    after_wide_gap,
+    count_rows,
+    cut,
+    scatter,
+    scatter_both,
+    sort_each,
+)
+from honlearn.paths.columns import entity_codes, missing, plain
 from honlearn.paths.delimited import ConversionError
 from honlearn.paths.interner import BadName, Interner
 from honlearn.paths.options import SKIP_EMPTY, Gap, ReaderOptions
+from honlearn.paths.orders import (
+    TEXT,
+    BadOrder,
+    Orders,
+    alike,
+    from_text,
+    joined,
+    order_unit,
+    order_values,
+    ranked,
+    reaches,
+)
 from honlearn.paths.parts import Part
 from honlearn.paths.paths import PathChunk
 from honlearn.paths.sequences import SequenceNumbers
@@ -35,11 +56,8 @@ def event_chunks(
     """Yield the paths of an event table; the parts are read as one table."""
     events = _gathered(parts, options, interner, advance)
     codes, orders, offsets = events.arranged()
-    if options.gap is not None:
-        assert orders is not None
-        gap = events.gap_in_units(options.gap)
-        whole = orders.dtype.kind == "i"  # whole steps are compared as integers: exact also in nanoseconds
-        offsets = cut_at_gaps(orders, offsets, min(math.floor(gap), 2**62) if whole else float(gap))
+    if options.gap is not None and orders is not None:
+        offsets = cut(offsets, events.far_apart(orders, events.gap_in_units(options.gap)))
     del orders
     start, paths = 0, len(offsets) - 1
     while start < paths:
@@ -52,13 +70,15 @@ def event_chunks(
 
 def _gathered(parts: Sequence[Part], options: ReaderOptions, interner: Interner, advance: Advance) -> Events:
     """Return all events; where a CSV's order needs a wider type than it seemed, read again with that."""
-    tries = [None] if options.order_by is None else parts[0].number_types(options.order_by)
+    with parts[0].guarded():
+        tries = [None] if options.order_by is None else parts[0].number_types(options.order_by)
     failures = []
     for kind in tries:
         events = Events(options, interner)
         try:
             for part in parts:
-                events.read(part, kind, advance)
+                with part.guarded():
+                    events.read(part, kind, advance)
             return events
         except ConversionError as error:
             failures.append(error)
@@ -80,7 +100,9 @@ class Events:
         self.order_type: Any = None
         self.sequences: list[NDArray[np.int32]] = []
         self.codes: list[NDArray[np.int32] | NDArray[np.uint16]] = []
-        self.orders: list[NDArray[Any]] = []
+        self.orders: list[Orders] = []
+        self._places = 0
+        self._distinct: list[Decimal] | None = None
         self._loose = 0
 
     def read(self, part: Part, order_type: Any, advance: Advance) -> None:
@@ -91,17 +113,29 @@ class Events:
         first = 0
         for batch in part.batches(list(dict.fromkeys(wanted)), types, advance):
             columns = [plain(batch.column(name)) for name in wanted]
+            if order_type == TEXT:
+                columns[2] = self._numbers(part, columns[2], first)
             self._take(part, wanted, columns, first)
             first += batch.num_rows
             self._loose += 1
             if sum(map(len, self.codes[-self._loose :])) >= _ROWS_A_BLOCK:
                 self._join_loose()
 
+    def _numbers(self, part: Part, column: Any, first: int) -> Any:
+        """Return the text of an order column as numbers."""
+        try:
+            return from_text(column)
+        except BadOrder as error:
+            row = first + error.position
+            raise ConversionError(part.where(row), row + 2, error.value) from error
+
     def _join_loose(self) -> None:
         """Join the last batches to large blocks, whose memory the system gets back as they are used up."""
-        columns: tuple[list[Any], ...] = (self.sequences, self.codes, self.orders)
-        for batches in filter(None, columns):
+        columns: tuple[list[Any], ...] = (self.sequences, self.codes)
+        for batches in columns:
             batches[-self._loose :] = [np.concatenate(batches[-self._loose :])]
+        if self.orders:
+            self.orders[-self._loose :] = [joined(self.orders[-self._loose :])]
         self._loose = 0
 
     def _take(self, part: Part, names: list[str], columns: list[Any], first: int) -> None:
@@ -125,11 +159,7 @@ class Events:
         # Most vocabularies are small: this halves what waits to be put in order.
         self.codes.append(codes.astype(np.uint16) if len(self.interner) <= 1 << 16 else codes)
         if len(columns) == 3:
-            orders = self._one_unit(part, columns[2])
-            try:
-                self.orders.append(order_values(orders))
-            except InputError as error:
-                raise InputError(f"{part.name}: column {names[2]!r}: {error}") from error
+            self.orders.append(order_values(self._one_unit(part, columns[2])))
 
     def _present(
         self, part: Part, names: list[str], columns: list[Any], first: int
@@ -174,7 +204,7 @@ class Events:
                 ) from error
         return column
 
-    def gap_in_units(self, gap: Gap) -> float:
+    def gap_in_units(self, gap: Gap) -> Fraction:
         """Return the maximum gap in the unit of the order column, or raise when the two do not fit."""
         unit, name = order_unit(self.order_type) if self.order_type is not None else 0, self.options.order_by
         if unit and gap.nanoseconds is None:
@@ -188,8 +218,16 @@ class Events:
                 f"Got {self.options.max_gap!r} instead."
             )
         if unit:
-            return (gap.nanoseconds or 0) // unit
-        return gap.number or 0.0
+            return Fraction((gap.nanoseconds or 0) // unit)
+        return Fraction(repr(gap.number or 0))  # 0.1 means a tenth, not the float beside it
+
+    def far_apart(self, orders: NDArray[Any], gap: Fraction) -> NDArray[np.bool_]:
+        """Return which rows are more than `gap` after the row before them, without rounding or wrapping."""
+        if self._distinct is not None:
+            return after_wide_gap(orders, reaches(self._distinct, gap))
+        if orders.dtype.kind == "f":
+            return np.diff(orders, prepend=orders[:1]) > float(gap)
+        return after_gap(orders, np.uint64(min(gap * 10**self._places // 1, 2**64 - 1)))
 
     def arranged(self) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[np.int64]]:
         """Return codes and orders grouped by sequence and sorted within, and the offsets of sequences."""
@@ -199,7 +237,12 @@ class Events:
             last = count_rows(sequences, offsets, last)
         np.cumsum(offsets, out=offsets)
         codes = np.empty(int(offsets[-1]), _widest(self.codes))
-        orders = np.empty(len(codes), _widest(self.orders)) if self.orders else None
+        orders = None
+        if self.orders:
+            self._places = alike(self.orders)[0].places
+            if self.orders[0].values.dtype == object:
+                self._distinct = ranked(self.orders)
+            orders = np.empty(len(codes), self.orders[0].values.dtype)
         if last >= 0:
             self._join(codes, orders)
             offsets = offsets[1:]
@@ -213,24 +256,25 @@ class Events:
     def _join(self, codes: NDArray[Any], orders: NDArray[Any] | None) -> None:
         """Copy rows that stand grouped by sequence already, from the back, so that each batch is freed."""
         self.sequences.clear()
-        for batches, out in ((self.codes, codes), (self.orders, orders)):
-            stop = len(codes)
-            while batches and out is not None:
-                batch = batches.pop()
-                out[stop - len(batch) : stop] = batch
-                stop -= len(batch)
+        stop = len(codes)
+        while self.codes:
+            batch = self.codes.pop()
+            codes[stop - len(batch) : stop] = batch
+            if orders is not None:
+                orders[stop - len(batch) : stop] = self.orders.pop().values
+            stop -= len(batch)
 
     def _scatter(self, codes: NDArray[Any], orders: NDArray[Any] | None, cursor: NDArray[np.int64]) -> None:
         """Copy rows to the places of their sequences; each batch is freed once it is copied."""
-        for batches in (self.sequences, self.codes, self.orders):
+        columns: tuple[list[Any], ...] = (self.sequences, self.codes, self.orders)
+        for batches in columns:
             batches.reverse()
         while self.sequences:
             sequences, batch = self.sequences.pop(), self.codes.pop()
             if orders is None:
                 scatter(sequences, batch, cursor, codes)
             else:
-                ranks = self.orders.pop().astype(orders.dtype, copy=False)
-                scatter_both(sequences, batch, ranks, cursor, codes, orders)
+                scatter_both(sequences, batch, self.orders.pop().values, cursor, codes, orders)
 
 
 def _widest(batches: Sequence[NDArray[Any]]) -> np.dtype[Any]:

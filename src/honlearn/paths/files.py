@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from honlearn.errors import FormatError, InputError, MissingFileError, did_you_mean, listed
+from honlearn.errors import FormatError, HonlearnError, InputError, MissingFileError, did_you_mean, listed
 from honlearn.paths.options import FORMATS
 
 STDIN = Path("/dev/stdin")
@@ -39,10 +39,12 @@ def find_files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def _matches(name: str) -> list[Path]:
-    path = STDIN if name == "-" else Path(name).expanduser()
+    path = STDIN if name == "-" else Path(name)
     try:
-        return _existing(path)
-    except PermissionError as error:
+        return _existing(path.expanduser())
+    except HonlearnError:
+        raise
+    except (OSError, ValueError, RuntimeError) as error:  # no right, a name too long, a NUL, no such ~user
         raise unreadable(path, error) from error
 
 
@@ -66,9 +68,9 @@ def _existing(path: Path) -> list[Path]:
     raise MissingFileError(f"{path}: no such file{did_you_mean(path.name, siblings)}")
 
 
-def unreadable(file: Path, error: OSError) -> InputError:
+def unreadable(file: Path, error: Exception) -> InputError:
     """Return the error of a file that the system refuses, or that breaks off while it is unpacked."""
-    if error.errno is not None:
+    if isinstance(error, OSError) and error.errno is not None:
         reason = os.strerror(error.errno)
         return InputError(f"{file}: cannot be read: {reason}; check its permissions and its disk")
     first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError
 from honlearn.jit import eight_bytes, njit
+from honlearn.paths.options import MAX_NAME
 from honlearn.paths.vocabulary import Vocabulary
 
 SHORT = 7
@@ -164,7 +165,8 @@ class Interner:
     ('ATL', 'ORD')
     """
 
-    def __init__(self) -> None:
+    def __init__(self, max_name: int | None = MAX_NAME) -> None:
+        self.max_name = max_name
         self.size = 0
         self.keys = np.zeros(1 << 12, np.uint64)
         self.codes = np.zeros(1 << 12, np.int32)
@@ -188,6 +190,7 @@ class Interner:
         self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
     ) -> NDArray[np.int32]:
         """Return the codes of the names ``data[starts[i]:ends[i]]``; :class:`BadName` on an unfit one."""
+        self._check_lengths(ends - starts)
         out = np.empty(len(starts), np.int32)
         known, done = self.size, 0
         while True:
@@ -202,6 +205,12 @@ class Interner:
             raise BadName(int(np.argmax(out == bad[0])), bad[1])
         return out
 
+    def _check_lengths(self, lengths: NDArray[np.int64]) -> None:
+        """Raise for a name that is too long, before it is copied."""
+        if self.max_name is not None and len(lengths) and lengths.max() > self.max_name:
+            position = int(np.argmax(lengths > self.max_name))
+            raise BadName(position, too_long(int(lengths[position]), self.max_name))
+
     def intern_names(self, names: Sequence[str]) -> NDArray[np.int32]:
         """Return the codes of Python strings."""
         encoded = [name.encode("utf-8", "surrogatepass") for name in names]
@@ -214,6 +223,8 @@ class Interner:
         raw = self.arena[self.ends[known] : self.ends[self.size]].tobytes()
         edges = (self.ends[known : self.size + 1] - self.ends[known]).tolist()
         for i, (a, b) in enumerate(pairwise(edges)):
+            if self.max_name is not None and b - a > self.max_name:
+                return known + i, too_long(b - a, self.max_name)
             reason = unfit(raw[a:b])
             if reason:
                 return known + i, reason
@@ -225,6 +236,11 @@ class Interner:
     def freeze(self) -> Vocabulary:
         """Return the names so far as an immutable vocabulary."""
         return Vocabulary(self.arena[: self.ends[self.size]].copy(), self.ends[: self.size + 1].copy())
+
+
+def too_long(size: int, most: int) -> str:
+    """Return what is wrong with a name of `size` bytes."""
+    return f"entity id of {size:,} bytes, more than {most:,}; raise max_name (--max-name) if it is one"
 
 
 def unfit(name: bytes) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError
 from honlearn.paths.interner import BadName, Interner
-from honlearn.paths.options import SKIP_EMPTY, ReaderOptions
+from honlearn.paths.options import A_COUNT, MAX_COUNT, SKIP_EMPTY, ReaderOptions
 from honlearn.paths.paths import PathChunk, Paths
 
 _PATHS_A_CHUNK = 1 << 16
@@ -79,13 +79,11 @@ def whole_counts(counts: Iterable[Any], where: str = "path {row}") -> NDArray[np
     bad = ~(values >= 1)
     if values.dtype.kind == "f":
         bad |= (values != np.floor(values)) | (values >= 2.0**53)
-    elif values.dtype.kind == "u":
-        bad |= values > np.iinfo(np.int64).max
+    else:
+        bad |= values > MAX_COUNT
     if bad.any():
         row = int(np.argmax(bad))
-        raise InputError(
-            f"{where.format(row=row)}: count {values[row].item()!r}; a count is a whole number, at least 1"
-        )
+        raise InputError(f"{where.format(row=row)}: count {values[row].item()!r}; {A_COUNT}")
     return values.astype(np.int64)
 
 

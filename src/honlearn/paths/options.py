@@ -7,7 +7,6 @@ In: the keywords of :func:`honlearn.read_paths` or the options of ``honlearn gro
 from __future__ import annotations
 
 import datetime
-import math
 import re
 from dataclasses import dataclass, fields
 from typing import Any
@@ -20,8 +19,22 @@ FORMATS = TEXT_FORMATS + TABLE_FORMATS
 
 SKIP_EMPTY = 'pass on_empty="skip" (--on-empty skip)'
 
+# Sums of counts of this size still fit 64 bits for a while; the builder checks the sum.
+MAX_COUNT = 10**18
+A_COUNT = "a count is a whole number, at least 1 and at most 10**18"
+
+# What a file may ask of memory before it is refused: far more than real data needs, far less than a machine
+# has. Each is an option, so a file that is meant to be so can be read.
+MAX_LINE = 1 << 26
+MAX_NAME = 1 << 20
+MAX_COLUMNS = 10_000
+# Text and CSV are read as they are unpacked; Parquet and Arrow files have to be unpacked in memory.
+MAX_UNPACKED_STREAM = 1 << 36
+MAX_UNPACKED_MEMORY = 1 << 30
+
 _OWNER = "read_paths"
 _COLUMNS = ("sequence", "order_by", "entity", "path_column", "count_column")
+_LARGEST_GAP = 10**300
 _UNITS = {
     "ns": 1,
     "us": 10**3,
@@ -38,7 +51,10 @@ _SPELT = {"second": "s", "minute": "min", "hour": "h", "day": "d", "week": "w"}
 
 @dataclass(frozen=True)
 class Gap:
-    """The largest allowed step of the order column: a plain number, or a duration in nanoseconds."""
+    """The largest allowed step of the order column: a plain number, or a duration in nanoseconds.
+
+    Whole numbers stay ``int``, which holds what a float would round.
+    """
 
     number: float | None = None
     nanoseconds: int | None = None
@@ -66,6 +82,10 @@ class ReaderOptions:
     first_only: bool = False
     min_length: int = 1
     on_empty: str = "error"
+    max_line: int = MAX_LINE
+    max_name: int = MAX_NAME
+    max_columns: int = MAX_COLUMNS
+    max_unpacked: int | None = None
 
     def __post_init__(self) -> None:
         if self.format is not None:
@@ -73,6 +93,9 @@ class ReaderOptions:
         check_choice(_OWNER, "on_empty", self.on_empty, ("error", "skip"))
         check_integer(_OWNER, "skip_columns", self.skip_columns, 0)
         check_integer(_OWNER, "min_length", self.min_length, 1)
+        for name in ("max_line", "max_name", "max_columns", "max_unpacked"):
+            if name != "max_unpacked" or self.max_unpacked is not None:
+                check_integer(_OWNER, name, getattr(self, name), 1)
         for name in ("trailing_count", "drop_repeats", "first_only"):
             if not isinstance(getattr(self, name), bool):
                 raise ParameterError(
@@ -152,20 +175,20 @@ def _read_gap(value: Any) -> Gap:
         if match and unit in _UNITS and float(match[1]) < 1e15:
             return _checked_gap(value, nanoseconds=round(float(match[1]) * _UNITS[unit]))
         if match and not unit:
-            return _checked_gap(value, number=float(match[1]))
+            return _checked_gap(value, number=int(match[1]) if match[1].isdecimal() else float(match[1]))
     elif hasattr(value, "dtype") and getattr(value.dtype, "kind", "") == "m":
         return _checked_gap(value, nanoseconds=int(value.astype("timedelta64[ns]").astype("int64")))
     elif isinstance(value, datetime.timedelta):
         micro = (value.days * 86400 + value.seconds) * 10**6 + value.microseconds
         return _checked_gap(value, nanoseconds=micro * 1000 + int(getattr(value, "nanoseconds", 0)))
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _checked_gap(value, number=float(value))
+        return _checked_gap(value, number=value)
     raise _bad_gap(value)
 
 
 def _checked_gap(value: Any, number: float | None = None, nanoseconds: int | None = None) -> Gap:
     size = number if number is not None else nanoseconds
-    if size is None or not math.isfinite(size) or size < 0:
+    if size is None or size < 0 or size > _LARGEST_GAP or size != size:
         raise _bad_gap(value)
     return Gap(number, nanoseconds)
 

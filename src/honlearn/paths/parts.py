@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from honlearn.errors import InputError
+from honlearn.errors import HonlearnError, InputError
 from honlearn.paths.files import compression_of, unreadable
+from honlearn.paths.opened import Opened
+from honlearn.paths.options import MAX_UNPACKED_MEMORY, ReaderOptions
 from honlearn.progress import Advance
 
 ROWS_A_BATCH = 1 << 16
@@ -24,6 +27,7 @@ class Part(ABC):
     """One table: `columns` names what it has, :meth:`batches` reads some of it."""
 
     name: str
+    is_text = False
 
     @property
     @abstractmethod
@@ -31,13 +35,38 @@ class Part(ABC):
         """Names of all columns."""
 
     @abstractmethod
+    def read(
+        self, wanted: Sequence[str], types: dict[str, Any], advance: Advance
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the columns `wanted` as the source has them, not yet validated."""
+
     def batches(
         self, wanted: Sequence[str], types: dict[str, Any], advance: Advance
     ) -> Iterator[pa.RecordBatch]:
-        """Yield record batches of the columns `wanted`, in this order.
+        """Yield record batches of the columns `wanted`, in this order, of which every buffer was validated.
 
         `types` holds what a CSV file cannot tell by itself: columns it does not name are read as bytes.
+        Offsets, dictionary indices and UTF-8 are checked here, because compiled code and Arrow's own trust
+        them and would read beyond a buffer.
         """
+        for batch in self.read(wanted, types, advance):
+            batch.validate(full=True)
+            for start in range(0, batch.num_rows, ROWS_A_BATCH):
+                yield batch.slice(start, ROWS_A_BATCH)
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Turn what Arrow and NumPy raise on a damaged table into one error that names it."""
+        try:
+            yield
+        except HonlearnError:
+            raise
+        except (pa.ArrowException, UnicodeError, LookupError, ArithmeticError, OSError) as error:
+            raise self.damaged(error) from error
+
+    @abstractmethod
+    def damaged(self, error: Exception) -> InputError:
+        """Return the error of a table that cannot be read as what it claims to be."""
 
     def number_types(self, column: str) -> list[Any]:
         """Return the Arrow types to try for numbers or times; None where the table has its own."""
@@ -69,17 +98,35 @@ class MemoryPart(Part):
             schema = self.source.schema
         return list(schema.names)
 
-    def batches(
+    def damaged(self, error: Exception) -> InputError:
+        """Return the error of a table that Arrow cannot take or finds invalid."""
+        if isinstance(error, OverflowError):
+            return InputError(
+                f"{self.name}: a whole number of more than 64 bits ({_first_line(error)}); make ids text, "
+                "and what to order by decimal.Decimal"
+            )
+        return InputError(
+            f"{self.name}: cannot be read: {_first_line(error)}; convert it to a type that Arrow has, or "
+            "mend it"
+        )
+
+    def read(
         self, wanted: Sequence[str], types: dict[str, Any], advance: Advance
     ) -> Iterator[pa.RecordBatch]:
         """Yield the columns `wanted`."""
         try:
             yield from self._converted(list(wanted))
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            first = str(error.args[0]).splitlines()[0]
+            if self.kind != "pandas":
+                raise
             raise InputError(
-                f"{self.name}: a column mixes types ({first}); make it one type, as with .astype(str)"
+                f"{self.name}: a column mixes types ({_first_line(error)}); make it one type, as with "
+                ".astype(str)"
             ) from error
+        except (
+            Exception
+        ) as error:  # what pandas and Polars raise while they convert is theirs, and of any kind
+            raise self.damaged(error) from error
 
     def _converted(self, wanted: list[str]) -> Iterator[pa.RecordBatch]:
         source = self.source
@@ -98,27 +145,30 @@ class MemoryPart(Part):
             table = source.select(wanted)
         if isinstance(table, pa.RecordBatch):
             table = pa.Table.from_batches([table])
-        yield from table.to_batches(max_chunksize=ROWS_A_BATCH)
+        yield from table.to_batches()
 
 
 class FilePart(Part):
     """A file; what Arrow says of a damaged one becomes one line that names it."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, options: ReaderOptions | None = None) -> None:
         self.file = file
+        self.options = options or ReaderOptions()
         self.name = str(file)
 
     def damaged(self, error: Exception) -> InputError:
         """Return the error of a file that cannot be read as what it claims to be."""
-        return unreadable(self.file, error if isinstance(error, OSError) else OSError(str(error)))
+        return unreadable(self.file, error)
 
     def whole(self) -> Any:
         """Return the file as something Arrow can seek in; a compressed one is unpacked in memory."""
-        compression = compression_of(self.file)
-        if compression is None:
+        if compression_of(self.file) is None:
             return pa.OSFile(self.name)
-        with pa.input_stream(self.name, compression=compression) as stream:
-            return pa.BufferReader(stream.read())
+        unpacked = pa.BufferOutputStream()
+        with Opened(self.file, self.options.max_unpacked or MAX_UNPACKED_MEMORY) as stream:
+            while block := stream.read(1 << 20):
+                unpacked.write(block)
+        return pa.BufferReader(unpacked.getvalue())
 
 
 class ParquetPart(FilePart):
@@ -129,29 +179,23 @@ class ParquetPart(FilePart):
         """Names of all columns."""
         import pyarrow.parquet as pq
 
-        try:
-            with self.whole() as handle:
-                return list(pq.ParquetFile(handle).schema_arrow.names)
-        except (pa.ArrowException, OSError) as error:
-            raise self.damaged(error) from error
+        with self.whole() as handle:
+            return list(pq.ParquetFile(handle).schema_arrow.names)
 
-    def batches(
+    def read(
         self, wanted: Sequence[str], types: dict[str, Any], advance: Advance
     ) -> Iterator[pa.RecordBatch]:
         """Yield the columns `wanted`; text stays dictionary-coded where the file has it so."""
         import pyarrow.parquet as pq
 
-        try:
-            with self.whole() as handle:
-                schema = pq.ParquetFile(handle).schema_arrow
-                texts = [name for name in wanted if _is_text(schema.field(name).type)]
-                opened = pq.ParquetFile(handle, read_dictionary=texts)
-                share = self.file.stat().st_size / max(opened.metadata.num_rows, 1)
-                for batch in opened.iter_batches(ROWS_A_BATCH, columns=list(wanted), use_threads=False):
-                    yield batch.select(list(wanted))
-                    advance(share * batch.num_rows)
-        except (pa.ArrowException, OSError) as error:
-            raise self.damaged(error) from error
+        with self.whole() as handle:
+            schema = pq.ParquetFile(handle).schema_arrow
+            texts = [name for name in wanted if _is_text(schema.field(name).type)]
+            opened = pq.ParquetFile(handle, read_dictionary=texts)
+            share = self.file.stat().st_size / max(opened.metadata.num_rows, 1)
+            for batch in opened.iter_batches(ROWS_A_BATCH, columns=list(wanted), use_threads=False):
+                yield batch.select(list(wanted))
+                advance(share * batch.num_rows)
 
 
 class ArrowPart(FilePart):
@@ -160,29 +204,22 @@ class ArrowPart(FilePart):
     @property
     def columns(self) -> list[str]:
         """Names of all columns."""
-        try:
-            with self.whole() as handle:
-                return list(_open_ipc(handle, None).schema.names)
-        except (pa.ArrowException, OSError) as error:
-            raise self.damaged(error) from error
+        with self.whole() as handle:
+            return list(_open_ipc(handle, None).schema.names)
 
-    def batches(
+    def read(
         self, wanted: Sequence[str], types: dict[str, Any], advance: Advance
     ) -> Iterator[pa.RecordBatch]:
         """Yield the columns `wanted`."""
-        try:
-            with self.whole() as handle:
-                names = _open_ipc(handle, None).schema.names
-                handle.seek(0)
-                reader = _open_ipc(handle, [names.index(name) for name in wanted])
-                stream = isinstance(reader, pa.RecordBatchReader)
-                total = None if stream else reader.num_record_batches
-                for batch in reader if stream else map(reader.get_batch, range(reader.num_record_batches)):
-                    for start in range(0, batch.num_rows, ROWS_A_BATCH):
-                        yield batch.select(list(wanted)).slice(start, ROWS_A_BATCH)
-                    advance(self.file.stat().st_size / total if total else 0)
-        except (pa.ArrowException, OSError) as error:
-            raise self.damaged(error) from error
+        with self.whole() as handle:
+            names = _open_ipc(handle, None).schema.names
+            handle.seek(0)
+            reader = _open_ipc(handle, [names.index(name) for name in wanted])
+            stream = isinstance(reader, pa.RecordBatchReader)
+            total = None if stream else reader.num_record_batches
+            for batch in reader if stream else map(reader.get_batch, range(reader.num_record_batches)):
+                yield batch.select(list(wanted))
+                advance(self.file.stat().st_size / total if total else 0)
 
 
 def _open_ipc(handle: Any, fields: list[int] | None) -> Any:
@@ -196,3 +233,7 @@ def _open_ipc(handle: Any, fields: list[int] | None) -> Any:
 
 def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError
-from honlearn.paths.columns import entity_codes, is_text, missing, plain
-from honlearn.paths.delimited import ConversionError
+from honlearn.paths.columns import entity_codes, is_text, missing, plain, spans
 from honlearn.paths.interner import BadName, Interner
-from honlearn.paths.options import SKIP_EMPTY, ReaderOptions
+from honlearn.paths.options import A_COUNT, MAX_COUNT, SKIP_EMPTY, ReaderOptions
 from honlearn.paths.parts import Part
 from honlearn.paths.paths import PathChunk
+from honlearn.paths.tokenise import parse_counts
 from honlearn.progress import Advance
 
 
@@ -30,18 +30,12 @@ def row_chunks(
     """Yield the paths of a table that holds one a row."""
     assert options.path_column is not None
     wanted = [options.path_column] + ([options.count_column] if options.count_column else [])
-    types = {options.count_column: pa.int64()} if options.count_column else {}
     for part in parts:
         first = 0
-        try:
-            for batch in part.batches(wanted, types, advance):
+        with part.guarded():
+            for batch in part.batches(wanted, {}, advance):
                 yield _Rows(part, options, first).chunk(batch, interner)
                 first += batch.num_rows
-        except ConversionError as error:
-            raise InputError(
-                f"{error.where}: count {error.value} (column {options.count_column!r}); "
-                "a count is a whole number, at least 1"
-            ) from error
 
 
 class _Rows:
@@ -98,18 +92,26 @@ class _Rows:
 
     def _counts(self, column: Any) -> NDArray[np.int64]:
         name, kind = self.options.count_column, column.type
+        if self.part.is_text and is_text(kind):
+            # Arrow would read 0x10 as 16.
+            written = parse_counts(*spans(column))
+            if not written.all():
+                row = int(np.argmin(written > 0))
+                got = bytes(column[row].as_py() or b"")[:80].decode(errors="replace")
+                raise self._error(row, f"count {got!r} (column {name!r}); {A_COUNT}")
+            return written
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise InputError(f"{self.part.name}: column {name!r} is of type {kind}; counts are whole numbers")
         values = column.to_numpy(zero_copy_only=False)
         whole = values >= 1
         if values.dtype.kind == "f":
             whole &= (values == np.floor(values)) & (values < 2.0**53)
-        elif values.dtype.kind == "u":
-            whole &= values <= np.iinfo(np.int64).max
+        else:
+            whole &= values <= MAX_COUNT
         if not whole.all():
             row = int(np.argmin(whole))
             got = "no count" if column[row].as_py() is None else f"count {column[row].as_py()!r}"
-            raise self._error(row, f"{got} (column {name!r}); a count is a whole number, at least 1")
+            raise self._error(row, f"{got} (column {name!r}); {A_COUNT}")
         counted: NDArray[np.int64] = values.astype(np.int64)
         return counted
 

@@ -22,6 +22,9 @@ _FULLEST = 0.7
 class _AnyText(Interner):
     """An interner for ids that never become entities, so any bytes will do."""
 
+    def __init__(self) -> None:
+        super().__init__(max_name=None)
+
     def first_bad(self, known: int) -> tuple[int, str] | None:
         return None
 

@@ -15,7 +15,14 @@ from typing import Any
 
 from honlearn.errors import InputError, ParameterError, listed
 from honlearn.paths.files import EXTENSIONS, extension_of, find_files, format_of, name_of
-from honlearn.paths.options import TABLE_FORMATS, TEXT_FORMATS, ReaderOptions
+from honlearn.paths.options import (
+    MAX_COLUMNS,
+    MAX_LINE,
+    MAX_NAME,
+    TABLE_FORMATS,
+    TEXT_FORMATS,
+    ReaderOptions,
+)
 from honlearn.paths.paths import PathChunk, Paths
 from honlearn.paths.stream import OpenChunks, PathStream, collect
 
@@ -38,6 +45,10 @@ def read_paths(
     first_only: bool = False,
     min_length: int = 1,
     on_empty: str = "error",
+    max_line: int = MAX_LINE,
+    max_name: int = MAX_NAME,
+    max_columns: int = MAX_COLUMNS,
+    max_unpacked: int | None = None,
     progress: bool | None = None,
 ) -> Paths:
     """Return the paths of `source`: files, tables or Python lists.
@@ -56,6 +67,11 @@ def read_paths(
     Then, for all: `drop_repeats` drops an entity that repeats the one before it, `first_only` keeps the first
     occurrence of each entity in a path, and paths shorter than `min_length` are dropped. An empty id is an
     error, or left out with ``on_empty="skip"``.
+
+    Limits keep a damaged or hostile file from taking all memory; raise one where the data is meant to be so:
+    `max_line` bytes in a line of text or a row of CSV (64 MiB), `max_name` bytes in an entity id (1 MiB),
+    `max_columns` in a table (10,000), and `max_unpacked` bytes in a ``.gz`` or ``.zst`` file (64 GiB for text
+    and CSV, 1 GiB for Parquet and Arrow, which are unpacked in memory).
 
     >>> paths = read_paths([["A", "A", "C"], ["B"]], counts=[5, 1], drop_repeats=True, min_length=2)
     >>> paths[0], paths.total
@@ -76,6 +92,10 @@ def read_paths(
         first_only=first_only,
         min_length=min_length,
         on_empty=on_empty,
+        max_line=max_line,
+        max_name=max_name,
+        max_columns=max_columns,
+        max_unpacked=max_unpacked,
     )
     if isinstance(source, Paths) and options == ReaderOptions() and counts is None:
         return source
@@ -204,7 +224,7 @@ def _again(paths: Paths, options: ReaderOptions) -> PathStream:
 
 def _refuse(options: ReaderOptions, counts: Iterable[int] | None, kind: str) -> None:
     """Raise for options that only files and tables have."""
-    fits = ("drop_repeats", "first_only", "min_length", "on_empty")
+    fits = ("drop_repeats", "first_only", "min_length", "on_empty", "max_name")
     plain = ReaderOptions()
     foreign = [
         name for name in vars(options) if name not in fits and getattr(options, name) != getattr(plain, name)

@@ -54,7 +54,7 @@ class PathStream:
             raise InputError(f"{self.name} can be read only once; make a list of it to read it again")
         self._begun = True
         self._vocabulary = None
-        interner, keep = Interner(), PathFilter(self.options)
+        interner, keep = Interner(self.options.max_name), PathFilter(self.options)
         seen = False
         # Lists have no bytes to measure; a bar without a total would only flicker.
         show = self._show if self._total_bytes is not None else False
@@ -104,6 +104,8 @@ def collect(stream: PathStream) -> Paths:
         counts = np.concatenate(
             [np.ones(len(c.offsets) - 1, np.int64) if c.counts is None else c.counts for c in chunks]
         )
+        if counts.sum(dtype=np.float64) > 2.0**62:
+            raise InputError(f"{stream.name}: the counts add up to more than 2**62 paths; divide them all")
     codes = np.empty(int(starts[-1]), np.int32)
     for start in starts[-2::-1]:  # from the back, so that each chunk is freed once it is copied
         chunk = chunks.pop()

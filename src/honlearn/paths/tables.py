@@ -34,21 +34,28 @@ def table_chunks(source: Any, kind: str | None, options: ReaderOptions) -> OpenC
 def open_part(file: Path, kind: str, options: ReaderOptions) -> Part:
     """Return the part for one file of format `kind`."""
     if kind == "parquet":
-        return ParquetPart(file)
+        return ParquetPart(file, options)
     if kind == "arrow":
-        return ArrowPart(file)
+        return ArrowPart(file, options)
     separator = "\t" if kind == "tsv" else ","
     # In a table of paths the delimiter splits the path; in a table of events it separates the columns.
-    return DelimitedPart(file, separator if options.path_column else options.delimiter or separator)
+    return DelimitedPart(file, separator if options.path_column else options.delimiter or separator, options)
 
 
 def check_columns(part: Part, options: ReaderOptions) -> None:
     """Raise unless the options name columns and the part has each of them once."""
-    there: Sequence[str] = part.columns
+    with part.guarded():
+        there: Sequence[str] = part.columns
+    if len(there) > options.max_columns:
+        raise InputError(
+            f"{part.name}: {len(there):,} columns, more than {options.max_columns:,}; raise max_columns "
+            "(--max-columns) if the table is meant to be so wide"
+        )
+    shown = listed((name if len(name) <= 60 else name[:57] + "…" for name in there), 20)
     if not options.is_table:
         raise InputError(
             f"{part.name}: which columns hold the paths? Give sequence, order_by and entity (one event "
-            f"a row) or path_column (one path a row); there are {listed(there, 20)}"
+            f"a row) or path_column (one path a row); there are {shown}"
         )
     for role in ("sequence", "order_by", "entity", "path_column", "count_column"):
         name = getattr(options, role)
@@ -56,7 +63,7 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
             continue
         if name not in there:
             near = did_you_mean(name, there) or _separated(there, options)
-            raise InputError(f"{part.name}: no column {name!r} ({role}){near}; there are {listed(there, 20)}")
+            raise InputError(f"{part.name}: no column {name!r} ({role}){near}; there are {shown}")
         if there.count(name) > 1:
             raise InputError(
                 f"{part.name}: {there.count(name)} columns are called {name!r} ({role}); rename them"

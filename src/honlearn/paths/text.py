@@ -6,18 +6,18 @@ In: files (plain, gzip or zstd), the reader's options, the interner. Out: :class
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError
 from honlearn.paths import tokenise
-from honlearn.paths.files import compression_of, unreadable
 from honlearn.paths.interner import Interner
-from honlearn.paths.options import SKIP_EMPTY
+from honlearn.paths.opened import Opened
+from honlearn.paths.options import A_COUNT, MAX_LINE, SKIP_EMPTY
 from honlearn.paths.paths import PathChunk
 
 if TYPE_CHECKING:
@@ -28,64 +28,67 @@ BLOCK = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _STAND_IN = b"\x00"
 _SLACK = 1 + tokenise.SLACK  # a newline at the end of the file, and what the scanner may read behind it
-
-
-def open_bytes(file: Path) -> tuple[Any, Callable[[], int] | None]:
-    """Open a file for reading bytes, decompressing ``.gz`` and ``.zst`` on the way.
-
-    Returns the stream and, where it decompresses, the function that says how far it is in the file.
-    """
-    compression = compression_of(file)
-    if compression is None:
-        return file.open("rb", buffering=0), None
-    import pyarrow as pa
-
-    raw = pa.OSFile(str(file))
-    return pa.CompressedInputStream(raw, compression), raw.tell
+_RETURNS = "lines end in a newline: convert a file whose lines end in a carriage return alone"
 
 
 def line_blocks(
-    file: Path, size: int = BLOCK, advance: Advance | None = None
+    file: Path,
+    size: int = BLOCK,
+    advance: Advance | None = None,
+    max_line: int = MAX_LINE,
+    max_unpacked: int | None = None,
 ) -> Iterator[tuple[int, bytearray, int]]:
     """Yield (offset of the block in the text, buffer, bytes used); every block ends in a newline.
 
-    The buffer is used again for the next block.
+    The buffer is used again for the next block. It grows with the longest line, which `max_line` bounds.
     """
     buffer, held, offset, done = bytearray(size + _SLACK), 0, 0, 0
-    try:
-        stream, tell = open_bytes(file)
-        with stream:
-            while True:
-                if held >= (len(buffer) - _SLACK) // 2:
-                    buffer.extend(bytes(len(buffer)))
-                got = stream.readinto(memoryview(buffer)[held:-_SLACK])
-                if not got:
-                    break
-                if advance is not None:
-                    here = done + got if tell is None else tell()
-                    advance(here - done)
-                    done = here
-                end = buffer.rfind(b"\n", held, held + got) + 1
-                held += got
-                if end:
-                    yield offset, buffer, end
-                    offset += end
-                    buffer[: held - end] = buffer[end:held]
-                    held -= end
-    except OSError as error:
-        raise unreadable(file, error) from error
+    with Opened(file, max_unpacked) as stream:
+        while True:
+            if held >= (len(buffer) - _SLACK) // 2:
+                buffer.extend(bytes(len(buffer)))
+            got = stream.readinto(memoryview(buffer)[held:-_SLACK])
+            if not got:
+                break
+            if advance is not None:
+                here = stream.place()
+                advance(here - done)
+                done = here
+            if held + got > max_line:  # not before: blocks are shorter than the lines that are allowed
+                _check_lines(file, offset, buffer, held + got, max_line)
+            end = buffer.rfind(b"\n", held, held + got) + 1
+            held += got
+            if end:
+                yield offset, buffer, end
+                offset += end
+                buffer[: held - end] = buffer[end:held]
+                held -= end
     if held:
         buffer[held] = ord("\n")
         yield offset, buffer, held + 1
 
 
+def _check_lines(file: Path, offset: int, buffer: bytearray, used: int, most: int) -> None:
+    """Raise where a line among the bytes so far is longer than `most`; the last may still be open."""
+    ends = np.flatnonzero(np.frombuffer(buffer, np.uint8, used) == ord("\n"))
+    starts = np.concatenate(([0], ends + 1))
+    lengths = np.concatenate((ends, [used])) - starts
+    if lengths.max() <= most:
+        return
+    start = int(starts[np.argmax(lengths > most)])
+    where = f"{file}:{line_at(file, offset + start)}" if file.is_file() else str(file)
+    returns = buffer.find(b"\r", start, start + most) >= 0
+    remedy = _RETURNS if returns else "is it text, one path per line? If so, raise max_line (--max-line)"
+    raise InputError(f"{where}: a line of more than {most:,} bytes; {remedy}")
+
+
 def line_at(file: Path, position: int) -> int:
     """Return the number of the line that holds byte `position` of the text (only for an error)."""
-    line = 1
-    for offset, buffer, used in line_blocks(file):
-        if position < offset + used:
-            return line + buffer.count(b"\n", 0, position - offset)
-        line += buffer.count(b"\n", 0, used)
+    line, before = 1, 0
+    with Opened(file, position + 1) as stream:
+        while before < position and (block := stream.read(min(BLOCK, position - before))):
+            line += block.count(b"\n")
+            before += len(block)
     return line
 
 
@@ -97,7 +100,8 @@ def text_chunks(
         default = "," if ".ngram" in file.suffixes else " "
         delimiter = (options.delimiter or default).encode()
         scanner = _Scanner(file, delimiter, options, interner)
-        for offset, buffer, used in line_blocks(file, block, advance):
+        blocks = line_blocks(file, block, advance, options.max_line, options.max_unpacked)
+        for offset, buffer, used in blocks:
             chunk = scanner.scan(offset, buffer, used)
             if len(chunk.offsets) > 1:
                 yield chunk
@@ -129,7 +133,7 @@ class _Scanner:
             if status != tokenise.FULL:
                 break
             self.interner.grow(int(data[state[0] :].tobytes().find(b"\n")))
-        bad = self.interner.first_bad(known)
+        bad = self.interner.first_bad(known) or self._first_return(known)
         if bad is not None:
             self._fail(offset, data[: self.seen_at[bad[0]]].tobytes(), bad[1])
         if status != tokenise.DONE:
@@ -139,6 +143,16 @@ class _Scanner:
         paths, written = int(state[1]), int(state[2])
         weights = counts[:paths] if self.options.trailing_count else None
         return PathChunk(out[:written], offsets[: paths + 1], weights)
+
+    def _first_return(self, known: int) -> tuple[int, str] | None:
+        """Return the first new name with a carriage return, the sign of lines that were not told apart."""
+        first, ends = int(self.interner.ends[known]), self.interner.ends
+        at = self.interner.arena[first : ends[self.interner.size]].tobytes().find(b"\r")
+        if at < 0:
+            return None
+        code = int(np.searchsorted(ends[: self.interner.size + 1], first + at, "right")) - 1
+        name = self.interner.arena[ends[code] : ends[code + 1]].tobytes().decode()
+        return code, f"entity id {name[:40]!r} contains a carriage return; {_RETURNS}"
 
     def _bytes(self, offset: int, buffer: bytearray, used: int) -> tuple[NDArray[np.uint8], int]:
         """Return the block as an array; a delimiter of several bytes is replaced by one byte."""
@@ -174,7 +188,7 @@ class _Scanner:
     def _complaint(self, status: int, rest: NDArray[np.uint8]) -> str:
         field = bytes(rest[:80]).split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
         if status == tokenise.BAD_COUNT:
-            return f"count {field!r} at the end of the line; a count is a whole number, at least 1"
+            return f"count {field!r} at the end of the line; {A_COUNT}"
         if status == tokenise.SHORT_LINE:
             return f"fewer than the {self.options.skip_columns} leading columns that skip_columns names"
         shown = "space" if self.delimiter == b" " else repr(self.delimiter.decode())

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from honlearn.jit import eight_bytes, equal_bytes, njit, trailing_zeros
 from honlearn.paths.interner import SHORT, add, find, hash_long
+from honlearn.paths.options import MAX_COUNT
 
 DONE, FULL, EMPTY, BAD_COUNT, SHORT_LINE = range(5)
 SLACK = 64
 
-_NEWLINE, _RETURN, _ZERO = 10, 13, 48
-_GREATEST = 10**17
+_NEWLINE, _RETURN, _SPACE, _ZERO = 10, 13, 32, 48
 _ONE = np.uint64(1)
 _ONES = np.uint64(0x0101010101010101)
 _HIGHS = np.uint64(0x8080808080808080)
@@ -39,10 +39,28 @@ def _parse_count(data: NDArray[np.uint8], start: int, end: int) -> np.int64:
     value = np.int64(0)
     for i in range(start, end):
         digit = np.int64(data[i]) - _ZERO
-        if digit < 0 or digit > 9 or value > _GREATEST:
+        if digit < 0 or digit > 9:
             return np.int64(0)
         value = 10 * value + digit
+        if value > MAX_COUNT:
+            return np.int64(0)
     return value
+
+
+@njit
+def parse_counts(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the counts that the fields spell, spaces around them allowed; 0 for anything that is none."""
+    out = np.empty(len(starts), np.int64)
+    for i in range(len(starts)):
+        start, end = starts[i], ends[i]
+        while start < end and data[start] == _SPACE:
+            start += 1
+        while start < end and data[end - 1] == _SPACE:
+            end -= 1
+        out[i] = _parse_count(data, start, end)
+    return out
 
 
 @njit(inline="always")

@@ -1,0 +1,101 @@
+"""The bytes of a file, unpacked on the way: what the text and CSV readers pull blocks from.
+
+In: a file, plain or ``.gz`` or ``.zst``, and how many bytes it may unpack to. Out: a stream of bytes that
+raises only errors of honlearn: for a file that cannot be read, is damaged, or unpacks to more than that.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from honlearn.errors import InputError
+from honlearn.paths.files import compression_of, unreadable
+from honlearn.paths.options import MAX_UNPACKED_STREAM
+
+
+class Opened:
+    """A file opened for reading bytes; `packed` says whether it is unpacked on the way.
+
+    A context manager with the methods that Arrow asks of a Python file.
+    """
+
+    def __init__(self, file: Path, most: int | None = None) -> None:
+        self.file = file
+        self.most = MAX_UNPACKED_STREAM if most is None else most
+        self.packed = compression_of(file) is not None
+        self.closed = False
+        self._seen = 0
+        # Arrow's errors are ours to name; plain files do without Arrow, which takes a while to import.
+        self._errors: tuple[type[Exception], ...] = (OSError,)
+        try:
+            self._raw, self._stream = self._open()
+        except self._errors as error:
+            raise unreadable(file, error) from error
+
+    def _open(self) -> tuple[Any, Any]:
+        if not self.packed:
+            stream = self.file.open("rb", buffering=0)
+            return stream, stream
+        import pyarrow as pa
+
+        self._errors = (OSError, pa.ArrowException)
+        raw = pa.OSFile(str(self.file))
+        return raw, pa.CompressedInputStream(raw, compression_of(self.file))
+
+    def read(self, size: int = -1) -> bytes:
+        """Return up to `size` bytes, none at the end."""
+        try:
+            block: bytes = self._stream.read(size)
+        except self._errors as error:
+            raise unreadable(self.file, error) from error
+        self._count(len(block))
+        return block
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill `buffer` as far as one reading goes; return how many bytes came, 0 at the end."""
+        try:
+            got = int(self._stream.readinto(buffer) or 0)
+        except self._errors as error:
+            raise unreadable(self.file, error) from error
+        self._count(got)
+        return got
+
+    def _count(self, got: int) -> None:
+        self._seen += got
+        if self.packed and self._seen > self.most:
+            raise InputError(
+                f"{self.file}: unpacks to more than {self.most:,} bytes; raise max_unpacked (--max-unpacked) "
+                "if it is meant to be so large"
+            )
+
+    def place(self) -> int:
+        """Return how many bytes of the file itself have been read, for a bar of progress."""
+        return int(self._raw.tell()) if self.packed else self._seen
+
+    def readable(self) -> bool:
+        """Return True: it is opened to be read."""
+        return True
+
+    def writable(self) -> bool:
+        """Return False: it is opened to be read."""
+        return False
+
+    def seekable(self) -> bool:
+        """Return False: it is read once, from start to end."""
+        return False
+
+    def close(self) -> None:
+        """Close the file."""
+        self.closed = True
+        self._stream.close()
+        self._raw.close()
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
