@@ -15,7 +15,7 @@ import honlearn
 ROOT = Path(honlearn.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 
-BASE = {"errors", "jit", "labels", "progress", "seeds"}
+BASE = {"errors", "jit", "labels", "progress", "seeds", "stored"}
 FLOW = ["paths", "hon", "sampling", "models", "tasks", "baselines", "experiments", "cli"]
 BESIDE = {
     "datasets": {"paths"},

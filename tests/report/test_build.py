@@ -135,13 +135,133 @@ def test_a_page_needs_a_place(run: Path, tmp_path: Path) -> None:
         write_report(run, tmp_path / "none" / "report.html")
 
 
-def test_a_damaged_artefact_is_named(run: Path, tmp_path: Path) -> None:
+def damaged(content: bytes, how: str) -> bytes:
+    middle = len(content) // 2
+    if how == "cut":
+        return content[:100]
+    return (
+        content[: middle - 20]
+        + bytes(byte ^ 0xFF for byte in content[middle - 20 : middle])
+        + content[middle:]
+    )
+
+
+@pytest.mark.parametrize("how", ["cut", "flipped"])
+@pytest.mark.parametrize("which", ["*.npz", "network-*.hon", "labels-*.json", "facts.json"])
+def test_damaged_artefacts_are_left_out_and_named_on_the_page(
+    run: Path, tmp_path: Path, which: str, how: str
+) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(run, copy)
-    broken = next((copy / artefacts.FOLDER).glob("*.npz"))
-    broken.write_bytes(broken.read_bytes()[:100])
-    with pytest.raises(FormatError, match=rf"{broken.name}: damaged"):
-        write_report(copy, tmp_path / "report.html")
+    files = sorted((copy / artefacts.FOLDER).glob(which))
+    for file in files:
+        file.write_bytes(damaged(file.read_bytes() + bytes(200), how))
+    page = content_of(write_report(copy, tmp_path / "report.html").read_text("utf-8"))
+    told = "\n".join(page["study"]["missing"])
+    assert all(file.name in told for file in files)
+    assert "remove it, and the report goes without it" in told
+
+
+def test_a_fold_of_damaged_answers_is_left_out_alone(run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    one = next((copy / artefacts.FOLDER).glob("*.npz"))
+    one.write_bytes(damaged(one.read_bytes(), "flipped"))
+    page = content_of(write_report(copy, tmp_path / "report.html").read_text("utf-8"))["study"]
+    whole = content_of(write_report(run, tmp_path / "whole.html").read_text("utf-8"))["study"]
+    assert page["predictions"].keys() == whole["predictions"].keys()
+    assert sum(row["missing"] for row in page["predictions"].values()) == 1
+    assert sum(one.name in note for note in page["missing"]) == 1
+
+
+ABOUT = {"nodes": ["A", "B"], "truth": ["x", "y"], "classes": ["x", "y"], "history": []}
+ARRAYS = {"proba": np.full((2, 2), 0.5, np.float32), "members": np.full((3, 2, 2), 0.5, np.float16)}
+
+
+@pytest.mark.parametrize(
+    ("about", "arrays", "told"),
+    [
+        ({"nodes": ["A"]}, {}, "'truth' must be a list of 1 texts"),
+        ({"nodes": 7}, {}, "'nodes' must be a list of texts. Got 7"),
+        ({"truth": ["x", "z"]}, {}, "'z' is no class"),
+        ({"classes": ["x", "x", "y"]}, {}, "a class twice"),
+        ({"history": [{"epoch": "one"}]}, {}, "'epoch' must be a number"),
+        ({"history": {"epoch": 1}}, {}, "'history' must be a list of JSON objects"),
+        ({}, {"proba": np.zeros((3, 2), np.float32)}, r"'proba' must be of kind f and shape \(2, 2\)"),
+        ({}, {"proba": np.full((2, 2), -0.5)}, "'proba' is empty or out of range"),
+        ({}, {"proba": np.full((2, 2), np.nan)}, "'proba' holds NaN"),
+        ({}, {"proba": np.zeros((2, 2), int)}, "Got int64"),
+        ({}, {"members": np.zeros((2, 2), np.float32)}, "'members' must be of kind f"),
+        ({}, {"members": np.zeros((0, 2, 2), np.float32)}, "'members' is empty"),
+        ({}, {"relatives": np.zeros((2, 2), int)}, r"'relatives' must be of kind i or u and shape \(3, 2\)"),
+    ],
+)
+def test_answers_of_another_shape_are_told(
+    tmp_path: Path, about: dict[str, Any], arrays: dict[str, Any], told: str
+) -> None:
+    artefacts.write_answers(tmp_path, "a1", artefacts.Answers({**ABOUT, **about}, {**ARRAYS, **arrays}))
+    with pytest.raises(FormatError, match=told):
+        artefacts.read_answers(tmp_path, "a1")
+
+
+def test_a_digest_names_no_file_elsewhere(tmp_path: Path) -> None:
+    artefacts.write_answers(tmp_path, "a1", artefacts.Answers(ABOUT, ARRAYS))
+    assert artefacts.read_answers(tmp_path, "a1") is not None
+    assert artefacts.read_answers(tmp_path, "../artefacts/a1") is None
+
+
+def edited_record(run: Path, tmp_path: Path, change: dict[str, Any]) -> Path:
+    folder = tmp_path / "edited"
+    shutil.copytree(run, folder)
+    lines = (folder / "records.jsonl").read_text("utf-8").splitlines()
+    record = json.loads(lines[1])
+    for path, value in change.items():
+        place, *rest = path.split(".")
+        owner = record if not rest else record[place]
+        owner[rest[0] if rest else place] = value
+    lines[1] = json.dumps(record)
+    (folder / "records.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"configuration": []}, "'configuration' must be a JSON object"),
+        ({"configuration.model": ["dge"]}, "'model' must be text"),
+        ({"configuration.seed": "x"}, "'seed' must be a whole number of at least 0"),
+        ({"configuration.task": "cats"}, "'task' must be one of nodes, links"),
+        ({"configuration.data": {"network": {}}}, "'network' must be text"),
+        ({"scores": {"micro_f1": "high"}}, "'micro_f1' must be a number"),
+        ({"scores": {"micro_f1": 1e300}}, "'micro_f1' must be a number"),
+        ({"sizes": {"train": 0, "test": 3}}, "'train' must be a whole number of at least 1"),
+        ({"times": 3}, "'times' must be a JSON object"),
+        ({"versions": {"honlearn": 1}}, "'honlearn' must be text"),
+        ({"digest": "../x"}, "is not a digest"),
+        ({"digest": 5}, "'digest' must be text"),
+    ],
+)
+def test_a_record_of_other_types_is_told_with_its_line(
+    run: Path, tmp_path: Path, change: dict[str, Any], told: str
+) -> None:
+    folder = edited_record(run, tmp_path, change)
+    with pytest.raises(FormatError, match=rf"records\.jsonl:2: not a record of an evaluation; .*{told}"):
+        write_report(folder, tmp_path / "report.html")
+
+
+def test_a_record_nested_too_deep_is_told(run: Path, tmp_path: Path) -> None:
+    folder = edited_record(run, tmp_path, {})
+    with (folder / "records.jsonl").open("a") as file:
+        file.write('{"digest": ' + "[" * 100_000 + "]" * 100_000 + "}\n")
+    with pytest.raises(FormatError, match="nested too deep"):
+        write_report(folder, tmp_path / "report.html")
+
+
+def test_a_damaged_summary_is_left_out_and_named(run: Path, tmp_path: Path) -> None:
+    folder = edited_record(run, tmp_path, {})
+    (folder / "summary.json").write_text('{"notes": [3]}')
+    page = content_of(write_report(folder, tmp_path / "report.html").read_text("utf-8"))
+    assert "'notes' must be a list of texts" in page["study"]["notes"][0]
 
 
 def test_the_report_never_loads_torch(run: Path, tmp_path: Path) -> None:

@@ -296,7 +296,7 @@ def test_a_random_state_as_scikit_learn_has_it() -> None:
         ({"widths": ()}, "'widths' parameter .* must name 1 to 6 layers"),
         ({"widths": (2,)}, "'widths' parameter .* at least 3"),
         ({"fan_outs": (3,)}, "'fan_outs' parameter .* one number for each of the 2 layers"),
-        ({"fan_outs": (3, 0)}, "'fan_outs' parameter .* at least 1"),
+        ({"fan_outs": (3, 0)}, "'fan_outs' parameter .* from 1 to"),
         ({"edge_power": -1}, "'edge_power' parameter .* at least 0"),
         ({"refit": -1}, "'refit' parameter .* at least 0"),
         ({"learning_rate": 0}, "'learning_rate' parameter .* greater than 0"),

@@ -8,7 +8,7 @@ dataclass, so that a model's file lists its own and inherits the rest.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import Field, dataclass
 from os import PathLike
@@ -25,6 +25,7 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.pair_training import PairExamples, Unlinked
 from honlearn.sampling.pairs import Pairs
 from honlearn.seeds import root_seed
+from honlearn.stored import Spec
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
 from honlearn.tasks.html import Shown
@@ -83,6 +84,10 @@ class Baseline(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check(self) -> None:
         """Raise a ParameterError for a parameter that is out of range; called first in `fit`."""
+
+    def _specs(self) -> Mapping[str, Spec]:
+        """Return kinds and shapes of the tensors that predict, where no module compares them with its own."""
+        return {}
 
     def _restore(self, state: State) -> None:
         """Take over the tensors of a fit, from `fit` itself or from a folder."""
@@ -166,6 +171,14 @@ class LinkBaseline(Baseline):
 
     directed: bool = True
 
+    def _check(self) -> None:
+        super()._check()
+        if not isinstance(self.directed, (bool, np.bool_)):
+            raise ParameterError(
+                f"The 'directed' parameter of {type(self).__name__} must be True or False. "
+                f"Got {self.directed!r} instead."
+            )
+
     def _fit_pairs(self, examples: PairExamples, unlinked: Unlinked | None) -> None:
         """Train on labelled pairs; `unlinked` draws new negatives, None if the user gave all pairs."""
         raise NotImplementedError
@@ -182,11 +195,6 @@ class LinkBaseline(Baseline):
         with speaking_of(self):
             network = check.network(self.network)
             self._check()
-            if not isinstance(self.directed, (bool, np.bool_)):
-                raise ParameterError(
-                    f"The 'directed' parameter of {type(self).__name__} must be True or False. "
-                    f"Got {self.directed!r} instead."
-                )
             self.seed_ = root_seed(self.random_state)
             examples, unlinked = check_links.training_pairs(network, X, y, exclude, self.directed, self.seed_)
             self.classes_ = np.array([0, 1])

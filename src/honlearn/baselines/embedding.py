@@ -7,7 +7,7 @@ the two ends). What is kept of a fit are tensors: embeddings, coefficients and i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from honlearn.baselines.contract import Baseline, LinkBaseline, NodeBaseline, State
-from honlearn.errors import check_integer, check_real
+from honlearn.errors import FormatError, check_integer, check_real
 from honlearn.models.pair_training import PairExamples, Unlinked
 from honlearn.models.pairs import operate
 from honlearn.sampling.pairs import Pairs
+from honlearn.stored import Spec
 from honlearn.tasks.link_parameters import check_operator
 
 Rows = NDArray[np.float64]
@@ -74,6 +75,14 @@ class EmbeddingClassifier(NodeBaseline, Embedding):
             found = regression(rows.numpy()[nodes].astype(np.float64), codes, n_classes, self.regularization)
         self._keep(rows, found, history)
 
+    def _specs(self) -> Mapping[str, Spec]:
+        classes = len(self.classes_)
+        return {
+            "embedding": ("f4", (self.network.n_entities, "dimensions")),
+            "coefficients": ("f4", (classes, "dimensions")),
+            "intercepts": ("f4", (classes,)),
+        }
+
     def _nodes_proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
         rows = self.state_["embedding"][torch.from_numpy(nodes).long()]
         logits = rows @ self.state_["coefficients"].T + self.state_["intercepts"]
@@ -106,6 +115,21 @@ class EmbeddingLinkPredictor(LinkBaseline, Embedding):
         # The scale of what is read goes into the coefficients, so that pairs are read as they are.
         weights = (both[1] - both[0]) / scale
         self._keep(rows, (weights, np.atleast_1d(at[1] - at[0] - weights @ mean)), history)
+
+    def _specs(self) -> Mapping[str, Spec]:
+        return {
+            "embedding": ("f4", (self.network.n_entities, None)),
+            "coefficients": ("f4", 1),
+            "intercepts": ("f4", (1,)),
+        }
+
+    def _restore(self, state: State) -> None:
+        super()._restore(state)
+        width = self._read(self.state_["embedding"], np.zeros((1, 2), np.int32)).shape[1]
+        if width != len(self.state_["coefficients"]):
+            raise FormatError(
+                f"{len(self.state_['coefficients']):,} coefficients for {width:,} numbers a pair"
+            )
 
     def _read(self, rows: torch.Tensor, pairs: Pairs) -> torch.Tensor:
         """Return what is read of each pair, float32 [B, F]."""

@@ -6,6 +6,7 @@ that does no better has learnt nothing from it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.baselines.contract import NodeBaseline
+from honlearn.stored import Spec
 
 
 @dataclass(eq=False, repr=False)
@@ -22,6 +24,9 @@ class MajorityClassifier(NodeBaseline):
     def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
         frequency = np.bincount(codes, minlength=n_classes) / len(codes)
         self._finish({"frequency": torch.from_numpy(frequency)}, [], n_classes)
+
+    def _specs(self) -> Mapping[str, Spec]:
+        return {"frequency": ("f8", (len(self.classes_),))}
 
     def _nodes_proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
         one = self.state_["frequency"].numpy().astype(np.float32)

@@ -108,9 +108,6 @@ class OneLearner(EnsembleEstimator):
         "min_support": None,
     }
 
-    def _check(self) -> None:
-        """Raise a ParameterError for a parameter that this model alone refuses; called first in `fit`."""
-
 
 @dataclass(eq=False, repr=False)
 class NodeLearner(OneLearner, DGEClassifier):

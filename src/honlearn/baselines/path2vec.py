@@ -22,12 +22,13 @@ from honlearn.baselines.embedding import Embedding, EmbeddingClassifier, Embeddi
 from honlearn.errors import InputError, check_integer, check_real
 from honlearn.hon.embedding import unit
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
+from honlearn.models.checkpoint import load_checkpoint, resuming, save_checkpoint
 from honlearn.paths import read_paths
 from honlearn.paths.paths import Paths
 from honlearn.progress import progress
 from honlearn.sampling.pairs import edge_keys, pair_keys
 from honlearn.seeds import derive_seed, generator
+from honlearn.stored import Spec, check_arrays
 
 # Paths that an epoch passes at most; of more, each epoch draws as many by their counts.
 _MOST = 1_000_000
@@ -135,8 +136,13 @@ class Path2vec(Embedding):
         """Return the vectors to go on from and the epochs that are done."""
         if self.checkpoint is not None and Path(self.checkpoint).exists():
             record, tensors = load_checkpoint(Path(self.checkpoint), mark)
-            # A loaded tensor may be read-only, and lie anywhere.
-            return (tensors["inner"].numpy().copy(), tensors["outer"].numpy().copy()), record["history"]
+            specs: dict[str, Spec] = dict.fromkeys(
+                ("inner", "outer"), ("f4", (self.network.n_entities, self.dimensions))
+            )
+            with resuming(Path(self.checkpoint)):
+                vectors = {name: tensors[name].numpy() for name in specs}
+                check_arrays(vectors, specs, record.where, finite=False)
+            return (vectors["inner"], vectors["outer"]), record.rows("history")
         random = generator(self.seed_, "vectors")
         return skipgram.start(self.network.n_entities, self.dimensions, random), []
 

@@ -9,6 +9,7 @@ Paths count as far as the network remembers them: on a first-order network two s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from honlearn.errors import check_real
 from honlearn.models.examples import Examples
 from honlearn.models.path_vectors import choose_vectors
 from honlearn.models.reading import read
+from honlearn.stored import Spec
 
 
 @dataclass(eq=False, repr=False)
@@ -51,6 +53,11 @@ class PathKernelClassifier(NodeBaseline):
             "loss": torch.tensor(reading.loss, dtype=torch.float64),
         }
         self._finish(state, [], sum(tensor.numel() for tensor in state.values()))
+
+    def _specs(self) -> Mapping[str, Spec]:
+        numbers: dict[str, Spec] = dict.fromkeys(("smoothing", "penalty", "loss"), ("f8", ()))
+        shape = (self.network.n_entities, len(self.classes_))
+        return {"proba": ("f4", shape), "reach": ("i8", ()), "dimensions": ("i8", ()), **numbers}
 
     def _restore(self, state: State) -> None:
         super()._restore(state)

@@ -7,16 +7,19 @@ pairs, whose order a positive a never changes. Without direction both degrees co
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from honlearn.baselines.contract import LinkBaseline
+from honlearn.baselines.contract import LinkBaseline, State
 from honlearn.baselines.embedding import cores, regression
+from honlearn.errors import FormatError
 from honlearn.models.pair_training import PairExamples, Unlinked
 from honlearn.sampling.pairs import Pairs, keyed_pairs, linked_keys, pair_keys
+from honlearn.stored import Spec
 
 Degrees = NDArray[np.int64]
 
@@ -45,6 +48,17 @@ class PopularityPredictor(LinkBaseline):
         line = np.array([max(coefficients[1, 0] / scale, 0.0), intercepts[1]])
         state = {"out": torch.from_numpy(out), "in": torch.from_numpy(into), "line": torch.from_numpy(line)}
         self._finish(state, [], 2)
+
+    def _specs(self) -> Mapping[str, Spec]:
+        size = self.network.n_entities
+        return {"out": ("i8", (size,)), "in": ("i8", (size,)), "line": ("f8", (2,))}
+
+    def _restore(self, state: State) -> None:
+        super()._restore(state)
+        for name in ("out", "in"):
+            degrees = state[name].numpy()
+            if degrees.min() < 0 or degrees.max() > 2 * self.network.n_entities:
+                raise FormatError(f"{name!r} holds {degrees.min()} to {degrees.max()}, which are no degrees")
 
     def _linked(self, pairs: Pairs) -> Degrees:
         """Return 1 for each pair that the network links, else 0."""

@@ -9,14 +9,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from honlearn.baselines.catalogue import estimator_named
+from honlearn.baselines.contract import LinkBaseline
 from honlearn.errors import FormatError
 from honlearn.hon.formats import load_network
-from honlearn.tasks.storage import NETWORK, plain, read_config, read_tensors, unplain, write_model
+from honlearn.stored import check_arrays, shown
+from honlearn.tasks.loading import built_from, check_types, read_classes, read_parameters, read_table
+from honlearn.tasks.storage import ADVICE, NETWORK, WEIGHTS, plain, read_config, read_tensors, write_model
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from honlearn.baselines.contract import Baseline
 
 # Held in other ways, or of this machine and this run only.
@@ -46,24 +49,36 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
     chosen nothing is left open (``search_results_`` tells); how a fit runs (`n_threads`, `checkpoint` and the
     like) is not saved.
     """
-    import pandas as pd
-
     from honlearn.tasks import saving
 
     config = read_config(folder)
-    made = estimator_named(config["kind"])
+    kind = config.text("kind")
+    made = estimator_named(kind)
     if made is None or hasattr(made, "member_proba"):
         return saving.load_model(folder, made)
     tensors = read_tensors(folder, config)
     network = load_network(os.path.join(folder, NETWORK))
-    try:
-        given = {name: unplain(value) for name, value in config["parameters"].items()}
-        model = made(network, random_state=config["seed"], **given)
-        model.seed_, model.n_parameters_ = config["seed"], config["n_parameters"]
-        model.classes_ = np.array(config["classes"]["values"], dtype=config["classes"]["dtype"])
-        model.history_ = pd.DataFrame(config["history"])
+    given = read_parameters(config, made, {*_LEFT_OUT, *getattr(made, "data_parameters", ())})
+    with built_from(folder, kind, tensors, network):
+        seed = config.integer("seed", 0, None)
+        model = made(network, random_state=seed, **given)
+        model.seed_, model.classes_ = seed, read_classes(config)
+        model.n_parameters_ = config.integer("n_parameters", 0)
+        model.history_ = read_table(config, "history")
+        model._check()
+        _check_state(model, os.path.join(folder, WEIGHTS), tensors)
         model._restore(tensors)
-    except (KeyError, TypeError, RuntimeError) as error:
-        first = str(error).splitlines()[0]
-        raise FormatError(f"{folder}: config and weights do not belong together ({first})") from None
+        if hasattr(model, "module_"):
+            check_types(tensors, model.module_)
     return model
+
+
+def _check_state(model: Baseline, where: str, tensors: dict[str, Tensor]) -> None:
+    """Raise unless the tensors are of the shapes that the model predicts with, and links have two classes."""
+    if isinstance(model, LinkBaseline) and model.classes_.tolist() != [0, 1]:
+        raise FormatError(f"the classes of links are 0 and 1. Got {shown(model.classes_.tolist())} instead")
+    specs = model._specs()
+    missing = [name for name in specs if name not in tensors]
+    if missing:
+        raise FormatError(f"{where}: {missing[0]!r} is not there; {ADVICE}")
+    check_arrays({name: tensor.numpy() for name, tensor in tensors.items()}, specs, where, advice=ADVICE)

@@ -18,9 +18,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
+from honlearn.models.checkpoint import load_checkpoint, resuming, save_checkpoint
 from honlearn.progress import progress
 from honlearn.seeds import Label, derive_seed
+from honlearn.stored import Fields
 
 State = dict[str, torch.Tensor]
 Losses = Callable[[int], Iterator[torch.Tensor]]
@@ -160,6 +161,12 @@ def _resume(
     if path is None or not path.exists():
         return Outcome()
     record, tensors = load_checkpoint(path, fingerprint)
+    with resuming(path):
+        return _taken(module, optimizer, record, tensors)
+
+
+def _taken(module: nn.Module, optimizer: torch.optim.Optimizer, record: Fields, tensors: State) -> Outcome:
+    """Return where a checkpoint stands, with module and optimizer as they were."""
 
     def pick(prefix: str) -> State:
         return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
@@ -170,5 +177,10 @@ def _resume(
         number, _, key = name.partition(".")
         moments.setdefault(int(number), {})[key] = tensor
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
-    best_loss = math.inf if record["best_loss"] is None else record["best_loss"]
-    return Outcome(record["epoch"], record["best_epoch"], best_loss, record["history"], pick("best."))
+    best_loss = record.number("best_loss") if record.has("best_loss") else math.inf
+    best, own = pick("best."), module.state_dict()
+    if best and {n: t.shape for n, t in best.items()} != {n: t.shape for n, t in own.items()}:
+        raise ValueError("the best weights are of another module")
+    return Outcome(
+        record.integer("epoch", 0), record.integer("best_epoch", 0), best_loss, record.rows("history"), best
+    )

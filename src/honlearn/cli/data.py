@@ -123,9 +123,12 @@ def _options(name: str, source: list[Path], settings: list[str], seed: int | Non
 
 def _value(text: str) -> Any:
     """Return a setting as a number, true or false where it reads as JSON, else as text."""
+    from honlearn.errors import FormatError
+    from honlearn.stored import parse_json
+
     try:
-        return json.loads(text)
-    except ValueError:
+        return parse_json(text, "--set")
+    except FormatError:
         return text
 
 

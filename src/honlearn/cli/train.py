@@ -213,10 +213,10 @@ def _validation_score(estimator: Any) -> float | None:
 
 def check_folder(folder: Path, force: bool) -> None:
     """Raise unless a model may be written to `folder`: new, empty, or with a model (or half of one)."""
-    import json
     from contextlib import suppress
 
-    from honlearn.errors import InputError
+    from honlearn.errors import HonlearnError, InputError
+    from honlearn.stored import read_json
     from honlearn.tasks.storage import CONFIG, FORMAT, NETWORK, WEIGHTS
 
     if folder.exists() and not folder.is_dir():
@@ -227,8 +227,8 @@ def check_folder(folder: Path, force: bool) -> None:
     foreign = sorted(path.name for path in folder.iterdir() if path.name not in own)
     if (folder / CONFIG).is_file():
         config = None
-        with suppress(ValueError, OSError):
-            config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        with suppress(HonlearnError):
+            config = read_json(folder / CONFIG)
         if not isinstance(config, dict) or config.get("format") != FORMAT:
             foreign.insert(0, CONFIG)
     if foreign:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from honlearn.datasets.dataset import Dataset
 from honlearn.errors import FormatError, InputError, MissingFileError, listed
 from honlearn.labels import csv_rows, read_labels
+from honlearn.stored import Fields, read_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,8 +136,6 @@ def _read_nodes(file: Path) -> pd.DataFrame:
 def _read_about(file: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
-    try:
-        about = json.loads(file.read_text("utf-8"))
-        return {name: str(about[name]) for name in _ABOUT if name in about}
-    except (ValueError, TypeError, RecursionError) as error:
-        raise FormatError(f"{file}: not a JSON object ({error}); mend or delete it") from None
+    advice = "mend or delete it"
+    about = Fields(read_json(file, advice=advice), str(file), advice=advice)
+    return {name: about.text(name) for name in _ABOUT if about.has(name)}

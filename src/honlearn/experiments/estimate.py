@@ -80,7 +80,7 @@ def seconds_of(
         if (theirs["model"], theirs["task"]) == (asked["model"], asked["task"]):
             times = record["times"]
             same = theirs["parameters"] == asked["parameters"] and theirs["input"] == asked["input"]
-            alike[same].append(times["fit_seconds"] + times["predict_seconds"])
+            alike[same].append(times["fit_seconds"] + times.get("predict_seconds", 0.0))
     for kind in (True, False):
         if alike[kind]:
             return statistics.fmean(alike[kind]), f"(from {len(alike[kind])})"

@@ -6,7 +6,6 @@ each fold; everything else that has a label is trained on.
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import FormatError, InputError, MissingFileError, check_choice, check_integer, listed
+from honlearn.stored import read_json
 
 Positions = NDArray[np.int64]
 KINDS = ("stratified", "published", "file")
@@ -105,10 +105,7 @@ def read_folds(path: str | PathLike[str]) -> Folds:
     source = Path(path)
     if not source.exists():
         raise MissingFileError(f"{source}: no such file; name a JSON list of lists of node names")
-    try:
-        value = json.loads(source.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
-        raise FormatError(f"{source}: not readable as JSON ({error})") from None
+    value = read_json(source, advice="name a JSON list of lists of node names")
     lists = isinstance(value, list) and value and all(isinstance(fold, list) and fold for fold in value)
     if not lists or not all(isinstance(name, (str, int)) for fold in value for name in fold):
         raise FormatError(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from honlearn.errors import InputError, ParameterError, did_you_mean, listed
+from honlearn.errors import HonlearnError, InputError, ParameterError, did_you_mean, listed
 from honlearn.experiments.estimate import Planned
 from honlearn.experiments.machine import machine
 from honlearn.experiments.measure import Bench, Plan
@@ -22,6 +23,7 @@ from honlearn.experiments.plots import Plot
 from honlearn.experiments.sources import Source
 from honlearn.experiments.tables import Table
 from honlearn.hon.formats.atomic import atomic_text
+from honlearn.stored import Fields, read_json
 
 NAMES = (*TABLES, *FIGURES)
 ABOUT = "run.json"
@@ -129,12 +131,11 @@ def _remember(bench: Bench, request: Request) -> None:
             raise InputError(f"{folder}: there is a file of this name; name a folder with -o")
     bench.folder.mkdir(parents=True, exist_ok=True)
     path, source = bench.folder / ABOUT, bench.source
-    commands = []
+    commands: list[str] = []
     if path.exists():
-        try:
-            commands = list(json.loads(path.read_text("utf-8")).get("commands", []))
-        except (ValueError, AttributeError):
-            commands = []
+        # What is damaged is written anew; it holds nothing that a command does not say again.
+        with suppress(HonlearnError):
+            commands = Fields(read_json(path), str(path)).texts("commands")
     grown = source.network.parameters
     about = {
         "data": source.name,

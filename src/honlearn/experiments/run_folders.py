@@ -6,7 +6,6 @@ rows, and the facts of the runs: commands, machine, seeds, CPU hours, versions.
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections import Counter
@@ -20,7 +19,9 @@ from honlearn.errors import MissingFileError, ParameterError
 from honlearn.experiments.evaluate import Contender
 from honlearn.experiments.nested import SEARCHES
 from honlearn.experiments.registry import find_model
+from honlearn.results.checked import check_whole
 from honlearn.results.records import FILE, Records, digest_of
+from honlearn.stored import Fields, read_json
 
 Record = Mapping[str, Any]
 
@@ -94,10 +95,25 @@ def _read(folder: Path, name: str | None) -> RunFolder:
     about: dict[str, Any] = {}
     for file in ("summary.json", "run.json"):
         if (folder / file).is_file():
-            facts = json.loads((folder / file).read_text("utf-8"))
-            about |= {key: value for key, value in facts.items() if key != "rows"}
+            about |= _about(folder / file)
     records = tuple(Records(folder))
+    for record in records:
+        check_whole(record, f"{folder / FILE}: {record['digest']}")
     return RunFolder(folder, name or about.get("data") or _data_name(folder, about), about, records)
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """Return what a file says of its run, without the rows of a summary."""
+    facts = Fields(read_json(path), str(path))
+    for name in ("data", "command", "network"):
+        if facts.has(name):
+            facts.text(name)
+    for name in ("commands", "notes"):
+        if facts.has(name):
+            facts.texts(name)
+    if facts.has("machine"):
+        facts.mapping("machine")
+    return {key: value for key, value in facts.values.items() if key != "rows" and value is not None}
 
 
 def _data_name(folder: Path, about: Mapping[str, Any]) -> str:
@@ -192,8 +208,12 @@ def without_folders(command: str) -> str:
     >>> without_folders("honlearn evaluate /data/wiki2.txt -o runs/wiki --data air=/data/air")
     'honlearn evaluate wiki2.txt -o wiki --data air=air'
     """
+    try:
+        words = shlex.split(command)
+    except ValueError:  # written by hand: a quote that does not end
+        return command
     shown = []
-    for word in shlex.split(command):
+    for word in words:
         parts = [re.sub(r"^.*/(?=[^/])", "", part.rstrip("/")) for part in re.split(r"([=+])", word)]
         shown.append("".join(parts) if "/" in word else word)
     return shlex.join(shown)

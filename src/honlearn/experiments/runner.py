@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from honlearn.errors import HonlearnError, check_integer, listed
+from honlearn.results.checked import check_whole
 from honlearn.results.records import Records
 
 Record = dict[str, Any]
@@ -89,6 +90,9 @@ def run_all(
     records, watch, failures = Records(folder), watch or Watch(), list[tuple[Job, Exception]]()
     jobs = list({job.digest: job for job in jobs}.values())
     waiting = [job for job in jobs if job.digest not in records or work.lacks(job)]
+    for job in jobs:
+        if job.digest in records and "configuration" in records[job.digest]:
+            check_whole(records[job.digest], f"{records.path}: {job.digest}")
     due = {job.digest for job in waiting}
     if processes > 1 and len(waiting) > 1:
         outcomes = _elsewhere(work, waiting, min(processes, len(waiting)), watch)

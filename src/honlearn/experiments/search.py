@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from honlearn.errors import HonlearnError, InputError, check_integer, check_real
+from honlearn.errors import FormatError, HonlearnError, InputError, check_integer, check_real
 from honlearn.experiments.spaces import Space
 from honlearn.results.records import Records
 from honlearn.seeds import derive_seed
+from honlearn.stored import Fields, shown
 
 # Suggestions in a row that were tried before; a small space is then as good as exhausted.
 _REPEATS = 50
@@ -104,7 +105,7 @@ def search(
     `evaluate` takes a point, or None for the defaults, and returns a score, the higher the better.
     """
     kept = Records(folder)
-    trials = [_read(record) for record in sorted(kept, key=lambda record: int(record["digest"]))]
+    trials = _read_trials(kept, space)
     suggest = _Suggestions(space, seed)
     repeats = 0
     while True:
@@ -229,8 +230,23 @@ def _written(trial: Trial, number: int) -> dict[str, Any]:
     return {"digest": str(number), **facts, "repeats": trial.repeats, "error": trial.error}
 
 
-def _read(record: Mapping[str, Any]) -> Trial:
-    point = record["point"]
-    if point is not None:
-        point = {name: tuple(value) if isinstance(value, list) else value for name, value in point.items()}
-    return Trial(point, record["score"], record["seconds"], record["repeats"], record["error"])
+def _read_trials(kept: Records, space: Space) -> list[Trial]:
+    """Return the trials in their order, each a point of the space or the default."""
+    advice = "remove the file to search anew"
+    found = {record["digest"]: Fields(record, str(kept.path), advice=advice) for record in kept}
+    numbers = [str(number) for number in range(len(found))]
+    if set(numbers) != found.keys():
+        raise FormatError(f"{kept.path}: not the trials of a search, one after another; {advice}")
+    return [_read(found[number], space) for number in numbers]
+
+
+def _read(record: Fields, space: Space) -> Trial:
+    point = None
+    if record.has("point"):
+        given = record.mapping("point").values
+        point = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+        choices = {name: {_word(choice) for choice in row} for name, row in space.dimensions.items()}
+        if point.keys() != choices.keys() or any(_word(v) not in choices[name] for name, v in point.items()):
+            raise FormatError(f"{record.where}: {shown(point)} is not a point of the space; {record.advice}")
+    score = record.number("score") if record.has("score") else None
+    return Trial(point, score, record.number("seconds", 0), record.flag("repeats"), record.text("error"))

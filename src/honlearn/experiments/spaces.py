@@ -7,7 +7,6 @@ grid that a model has no keyword for is left out, and `left_out` names it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -18,6 +17,7 @@ from typing import Any
 from honlearn.errors import FormatError, MissingFileError, did_you_mean, listed
 from honlearn.experiments.registry import Entry
 from honlearn.experiments.shapes import keyword_for, shape_of, with_shape
+from honlearn.stored import Fields, read_json
 
 _DEPTH, _UNITS = (1, 2, 3), (128, 256, 512, 1024, 2048)
 _SAMPLES, _BATCH = (32, 64, 128, 256, 512, 1024), (16, 32, 64)
@@ -152,9 +152,9 @@ def read_spaces(path: str | PathLike[str]) -> dict[str, dict[str, Any]]:
     if not source.is_file():
         raise MissingFileError(f"{source}: no such file; name a JSON file of models with their choices")
     try:
-        found = json.loads(source.read_text("utf-8"))
-        return {str(model): dict(choices) for model, choices in found.items()}
-    except (ValueError, AttributeError, TypeError) as error:
+        found = Fields(read_json(source, advice="mend it"), str(source), advice="mend it")
+        return {model: dict(found.mapping(model).values) for model in found.values}
+    except FormatError as error:
         raise FormatError(
             f"{source}: not a space; expected {{model: {{keyword: [choices]}}}} ({error})"
         ) from None

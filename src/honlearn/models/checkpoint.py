@@ -5,18 +5,25 @@ In: named tensors and a small record. Out: the same, if they belong to the run t
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
+from numpy.typing import NDArray
 from safetensors.torch import save_file
 
-from honlearn.errors import FormatError
+from honlearn.errors import FormatError, HonlearnError
+from honlearn.stored import Fields, parse_json, read_bytes, read_safetensors
+from honlearn.stored.parse import first_line
 
 _FORMAT = "honlearn-checkpoint-1"
+_ADVICE = "remove it to start anew"
 
 
 def save_checkpoint(
@@ -25,19 +32,20 @@ def save_checkpoint(
     """Write a checkpoint beside `path` and move it there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {"format": _FORMAT, "fingerprint": fingerprint, "record": json.dumps(record)}
+    metadata["digest"] = _digest(
+        metadata["record"], {n: t.detach().cpu().numpy() for n, t in tensors.items()}
+    )
     part = path.with_name(path.name + ".part")
     save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, part, metadata)
     os.replace(part, path)
 
 
-def load_checkpoint(path: Path, fingerprint: str) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-    """Return record and tensors of the checkpoint at `path`, or raise if it belongs to another run."""
-    try:
-        with safe_open(path, "pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-    except (SafetensorError, OSError) as error:
-        raise FormatError(f"{path}: not a readable checkpoint ({error}); remove it to start anew") from None
+def load_checkpoint(path: Path, fingerprint: str) -> tuple[Fields, dict[str, torch.Tensor]]:
+    """Return record and tensors of the checkpoint at `path`, or raise if it belongs to another run.
+
+    Losses that are not finite are part of a record, and weights of a training that diverged are not either.
+    """
+    metadata, arrays = read_safetensors(read_bytes(path), str(path), finite=False, advice=_ADVICE)
     if metadata.get("format") != _FORMAT:
         raise FormatError(f"{path}: not a checkpoint of this version of honlearn; remove it to start anew")
     if metadata.get("fingerprint") != fingerprint:
@@ -45,5 +53,29 @@ def load_checkpoint(path: Path, fingerprint: str) -> tuple[dict[str, Any], dict[
             f"{path}: this checkpoint belongs to a fit with other data, parameters or seed; "
             "remove it or name another file"
         )
-    record: dict[str, Any] = json.loads(metadata["record"])
-    return record, tensors
+    text = metadata.get("record", "")
+    if metadata.get("digest", _digest(text, arrays)) != _digest(text, arrays):
+        raise FormatError(f"{path}: changed after it was written; {_ADVICE}")
+    record = Fields(
+        parse_json(text, str(path), finite=False, advice=_ADVICE), str(path), finite=False, advice=_ADVICE
+    )
+    return record, {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
+
+
+@contextmanager
+def resuming(path: Path) -> Iterator[None]:
+    """Take over a checkpoint inside the block; what does not fit the fit is told as such."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
+        if isinstance(error, HonlearnError):
+            raise
+        raise FormatError(f"{path}: does not fit this training ({first_line(error)}); {_ADVICE}") from None
+
+
+def _digest(record: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256(record.encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
-from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
+from honlearn.models.checkpoint import load_checkpoint, resuming, save_checkpoint
 from honlearn.models.ensemble import Ensemble
 from honlearn.models.examples import Examples, shuffled_batches, splits
 from honlearn.models.inference import chunk_size
@@ -30,6 +30,7 @@ from honlearn.models.runtime import Runtime
 from honlearn.progress import Advance, progress
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import Label, derive_seed
+from honlearn.stored import Fields
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,23 @@ class Position:
     best_epoch: list[int] = field(default_factory=list)
     history: list[dict[str, float]] = field(default_factory=list)
     best_epochs: list[list[int]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, record: Fields, n_stages: int) -> Position:
+        """Return the position in a checkpoint's record, if it can be one."""
+        record.only(*(one.name for one in fields(cls)))
+        whole = {name: record.integer(name, 0) for name in ("stage", "epoch", "batch", "step")}
+        groups = len(record.items("best"))
+        done = [
+            Fields({"epochs": row}, record.where).integers("epochs", 0) for row in record.items("best_epochs")
+        ]
+        live = record.integers("live", 0, groups - 1)
+        loss = record.numbers("loss")
+        if whole["stage"] > n_stages or len(done) != whole["stage"] or len(loss) not in (0, len(live)):
+            raise ValueError(f"no position in a training of {n_stages} stages")
+        history = record.rows("history")
+        best = {"best": record.numbers("best"), "best_epoch": record.integers("best_epoch", 0, length=groups)}
+        return cls(**whole, live=live, loss=loss, **best, history=history, best_epochs=done)  # type: ignore[arg-type]
 
 
 class Trainer:
@@ -324,7 +342,12 @@ class Trainer:
         if path is None or not path.exists():
             return
         record, tensors = load_checkpoint(path, self.fingerprint)
-        self.at = Position(**record)
+        with resuming(path):
+            self._take(Position.of(record, self.n_stages), tensors)
+
+    def _take(self, at: Position, tensors: dict[str, torch.Tensor]) -> None:
+        """Go on from a position with the tensors of its checkpoint."""
+        self.at = at
 
         def pick(prefix: str) -> dict[str, torch.Tensor]:
             held = {name: tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -54,6 +54,8 @@ def answers_of(study: Study, row: Row) -> Said | None:
     if not found:
         return None
     classes: list[str] = list(found[0][1].about["classes"])
+    # Folds of one study have the same classes; a column of others would be of something else.
+    found = [(record, answers) for record, answers in found if answers.about["classes"] == classes]
     number = {name: i for i, name in enumerate(classes)}
 
     def joined(name: str, axis: int) -> Any:

@@ -55,7 +55,9 @@ def explorer(
         "names": names,
         "facts": [_facts(facts.get(name, {})) for name in names] if facts else None,
         "classes": classes,
-        "label": pack([number.get(labels.get(name, ""), -1) for name in names], "i2"),
+        "label": pack(
+            [number.get(labels.get(name, ""), -1) for name in names], "i2" if len(classes) < 1 << 15 else "i4"
+        ),
         "x": pack(np.nan_to_num(positions[:, 0]), "f4"),
         "y": pack(np.nan_to_num(positions[:, 1]), "f4"),
         "placed": pack(~np.isnan(positions).any(1), "u1"),

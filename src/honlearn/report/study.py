@@ -118,8 +118,13 @@ def _evidence(
         calibration={name: (one["error"], one["bias"]) for name, one in calibration.items()},
         curves=learnt,
         never={name: _never(one) for name, one in there.items()},
-        max_epochs={row.name: int(row.parameters.get("max_epochs") or 0) for row in study.rows},
+        max_epochs={row.name: _max_epochs(row) for row in study.rows},
     )
+
+
+def _max_epochs(row: Row) -> int:
+    value = row.parameters.get("max_epochs")
+    return value if isinstance(value, int) else 0
 
 
 def told_by_memory(network: HigherOrderNetwork) -> tuple[float, float]:
@@ -182,4 +187,4 @@ def _missing(study: Study, seen: Any, said: Mapping[str, Said | None]) -> list[s
     partial = [name for name, one in said.items() if one is not None and one.missing]
     if partial:
         missing.append(f"some folds of: {', '.join(partial)}")
-    return missing
+    return [*missing, *study.damaged]

@@ -7,7 +7,6 @@ There is no pickle: arrays are NumPy's own format, everything with names is JSON
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,13 +17,17 @@ from numpy.typing import NDArray
 
 from honlearn.errors import FormatError, HonlearnError
 from honlearn.hon.formats.atomic import atomic_binary, atomic_text
+from honlearn.results.checked import NAME, check_answers
 from honlearn.results.records import digest_of, network_digest
+from honlearn.stored import Fields, parse_json, read_json, read_npz
+from honlearn.stored.parse import first_line
 
 if TYPE_CHECKING:
     from honlearn.hon.network import HigherOrderNetwork
 
 FOLDER = "artefacts"
 _ABOUT = "about"
+_ADVICE = "remove it, and the report goes without it"
 
 
 @dataclass(frozen=True)
@@ -55,17 +58,20 @@ def answers_path(run: str | Path, digest: str) -> Path:
     return Path(run) / FOLDER / f"{digest}.npz"
 
 
-def read_answers(run: str | Path, digest: str) -> Answers | None:
-    """Return what the fit with this digest said; None where it was not kept."""
+def read_answers(run: str | Path, digest: str, task: str = "nodes") -> Answers | None:
+    """Return what the fit with this digest said of nodes or links; None where it was not kept."""
     path = answers_path(run, digest)
-    if not path.exists():
+    if not NAME.fullmatch(digest) or not path.exists():
         return None
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        return Answers(json.loads(arrays.pop(_ABOUT).tobytes()), arrays)
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise _damaged(path, error) from None
+    text = read_npz(path, {_ABOUT: ("u1", 1)}, advice=_ADVICE)[_ABOUT].tobytes()
+    about = Fields(parse_json(text, str(path), advice=_ADVICE), str(path), advice=_ADVICE)
+    arrays = read_npz(path, *check_answers(about, task), advice=_ADVICE)
+    for name, array in arrays.items():
+        # Of probabilities and of classes 0 and 1; a float16 may be rounded up a little.
+        bound = np.inf if name == "relatives" else 1.001
+        if not array.size or array.min() < 0 or array.max() > bound:
+            raise FormatError(f"{path}: damaged ({name!r} is empty or out of range); {_ADVICE}")
+    return Answers(about.values, arrays)
 
 
 def place_in_family(network: HigherOrderNetwork) -> NDArray[np.int64]:
@@ -90,7 +96,7 @@ def read_network(run: str | Path, digest: str) -> HigherOrderNetwork | None:
     from honlearn.hon.formats import load_network
 
     path = Path(run) / FOLDER / f"network-{digest}.hon"
-    if not path.exists():
+    if not NAME.fullmatch(digest) or not path.exists():
         return None
     try:
         return load_network(path)
@@ -108,8 +114,8 @@ def write_labels(run: str | Path, nodes: Sequence[str], labels: Sequence[str]) -
 
 def read_labels(run: str | Path, digest: str) -> dict[str, str] | None:
     """Return the class of each labelled node; None where they were not kept."""
-    found = _json(Path(run) / FOLDER / f"labels-{digest}.json")
-    return None if found is None else {str(node): str(label) for node, label in found.items()}
+    found = _json(Path(run) / FOLDER / f"labels-{digest}.json") if NAME.fullmatch(digest) else None
+    return None if found is None else {node: found.text(node) for node in found.values}
 
 
 def write_facts(run: str | Path, facts: Mapping[str, Mapping[str, Any]]) -> None:
@@ -120,7 +126,15 @@ def write_facts(run: str | Path, facts: Mapping[str, Mapping[str, Any]]) -> None
 
 def read_facts(run: str | Path) -> dict[str, dict[str, Any]] | None:
     """Return what is known of nodes; None where nothing was kept."""
-    return _json(Path(run) / FOLDER / "facts.json")
+    found = _json(Path(run) / FOLDER / "facts.json")
+    if found is None:
+        return None
+    facts = {node: dict(found.mapping(node).values) for node in found.values}
+    for node, known in facts.items():
+        for name, value in known.items():
+            if isinstance(value, (list, dict)):
+                raise FormatError(f"{found.where}: {name!r} of {node!r} is no text or number; {_ADVICE}")
+    return facts
 
 
 def _folder(run: str | Path) -> Path:
@@ -129,18 +143,9 @@ def _folder(run: str | Path) -> Path:
     return folder
 
 
-def _json(path: Path) -> dict[str, Any] | None:
-    if not path.exists():
-        return None
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(found, dict):
-            raise ValueError("not a JSON object")
-    except ValueError as error:
-        raise _damaged(path, error) from None
-    return found
+def _json(path: Path) -> Fields | None:
+    return Fields(read_json(path, advice=_ADVICE), str(path), advice=_ADVICE) if path.exists() else None
 
 
 def _damaged(path: Path, error: Exception) -> FormatError:
-    first = str(error).partition("\n")[0]
-    return FormatError(f"{path}: damaged ({first}); remove it, and the report goes without it")
+    return FormatError(f"{path}: damaged ({first_line(error)}); {_ADVICE}")

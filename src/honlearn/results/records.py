@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from honlearn.errors import FormatError, InputError
+from honlearn.results.checked import parse_record
 
 FILE = "records.jsonl"
 
@@ -48,13 +49,13 @@ class Records:
             file.truncate(whole)
         for number, line in enumerate(content[:whole].splitlines(), 1):
             try:
-                record = json.loads(line)
-                self._found[record["digest"]] = record
-            except (ValueError, KeyError, TypeError):
+                record = parse_record(line, "it")
+            except FormatError as error:
                 raise FormatError(
                     f"{self.path}:{number}: not a record of honlearn; remove the line, or the file to "
-                    "start anew"
+                    f"start anew ({error})"
                 ) from None
+            self._found[record["digest"]] = record
 
     def append(self, record: dict[str, Any]) -> None:
         """Add a record: one write of one line, on the disk before this returns."""

@@ -6,21 +6,24 @@ set of labels (or, for links, one network); a row is one model with one setting 
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from honlearn.errors import FormatError, InputError, MissingFileError, listed
+from honlearn.errors import FormatError, HonlearnError, InputError, MissingFileError, listed
 from honlearn.results import artefacts
+from honlearn.results.checked import parse_record
 from honlearn.results.records import FILE, digest_of
+from honlearn.stored import Fields, read_json
 
 if TYPE_CHECKING:
     from honlearn.hon.network import HigherOrderNetwork
 
 Record = Mapping[str, Any]
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -51,12 +54,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Study:
-    """Rows that were tested on the same labels or links, and what was kept of them."""
+    """Rows that were tested on the same labels or links, and what was kept of them.
+
+    What was kept and is damaged counts as not kept; `damaged` says of each such file what is wrong with it.
+    """
 
     run: Path
     task: str
     rows: Sequence[Row]
     data: Mapping[str, Any] = field(default_factory=dict)
+    damaged: dict[str, None] = field(default_factory=dict, compare=False)
 
     @property
     def finished(self) -> str:
@@ -70,25 +77,33 @@ class Study:
         """Return the network, the higher-order one where both took part; None where none was kept."""
         wanted: dict[str, None] = {}
         for record in sorted(self._records(), key=lambda record: record["configuration"]["input"] != "gk"):
-            wanted.setdefault(str(record["configuration"]["data"].get("network")))
+            data = record["configuration"].get("data") or {}
+            wanted.setdefault(str(data.get("network")))
         for digest in wanted:
-            found = artefacts.read_network(self.run, digest)
+            found = self._whole(partial(artefacts.read_network, self.run, digest))
             if found is not None:
                 return found
         return None
 
+    def _whole(self, read: Callable[[], Found | None]) -> Found | None:
+        try:
+            return read()
+        except HonlearnError as error:
+            self.damaged.setdefault(str(error))
+            return None
+
     def labels(self) -> dict[str, str] | None:
         """Return the class of each labelled node; None for links, and where they were not kept."""
         digest = self.data.get("labels")
-        return None if digest is None else artefacts.read_labels(self.run, str(digest))
+        return None if digest is None else self._whole(lambda: artefacts.read_labels(self.run, str(digest)))
 
     def facts(self) -> dict[str, dict[str, Any]]:
         """Return what is known of nodes, such as coordinates; empty where nothing was kept."""
-        return artefacts.read_facts(self.run) or {}
+        return self._whole(lambda: artefacts.read_facts(self.run)) or {}
 
     def answers(self, record: Record) -> artefacts.Answers | None:
         """Return what the fit of a record said; None where it was not kept."""
-        return artefacts.read_answers(self.run, record["digest"])
+        return self._whole(lambda: artefacts.read_answers(self.run, record["digest"], self.task))
 
 
 @dataclass(frozen=True)
@@ -135,12 +150,17 @@ def read_records(folder: Path) -> list[Record]:
     found: dict[str, Record] = {}
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
         try:
-            record = json.loads(line)
-            asked = record["configuration"]
-            asked["model"], asked["input"], asked["seed"], asked["fold"], record["scores"]
-            found[record["digest"]] = record
-        except (ValueError, KeyError, TypeError):
-            raise FormatError(f"{path}:{number}: not a record of an evaluation; remove the line") from None
+            record = parse_record(line, "it")
+            lacking = [part for part in ("configuration", "scores") if part not in record]
+        except FormatError as error:
+            raise FormatError(
+                f"{path}:{number}: not a record of an evaluation; remove the line ({error})"
+            ) from None
+        if lacking:
+            raise FormatError(
+                f"{path}:{number}: not a record of an evaluation; remove the line (it has no {lacking[0]!r})"
+            )
+        found[record["digest"]] = record
     if not found:
         raise InputError(f"{path}: no record in it; let the run finish at least one fit")
     return list(found.values())
@@ -178,8 +198,11 @@ def _difference(group: Sequence[Record], twins: Sequence[Sequence[Record]]) -> s
 
 def _about(root: Path) -> dict[str, Any]:
     path = root / "summary.json"
-    try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except ValueError:
+    if not path.is_file():
         return {}
-    return {key: value for key, value in found.items() if key != "rows"} if isinstance(found, dict) else {}
+    try:
+        found = Fields(read_json(path), str(path))
+        notes = found.texts("notes") if found.has("notes") else []
+    except FormatError as error:
+        return {"notes": [f"left out: {error}"]}
+    return {**{key: value for key, value in found.values.items() if key != "rows"}, "notes": notes}

@@ -38,7 +38,7 @@ def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list
         row: dict[str, Any] = {"model": model, "input": name, "records": len(group)}
         for part, keys in (("scores", scores), ("times", TIMES)):
             for key in keys:
-                row[f"{key}_mean"], row[f"{key}_std"] = _spread([record[part][key] for record in group])
+                row[f"{key}_mean"], row[f"{key}_std"] = _spread([record[part].get(key) for record in group])
         row["p_value"] = compare(group, next(iter(groups.values())), scores[0]) if rows else None
         rows.append(row)
     return rows

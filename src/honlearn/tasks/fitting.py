@@ -78,6 +78,8 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
     classes_: NDArray[Any]
     # What parameters and arguments come to on `network_`, all of it checked; a subclass's.
     _prepared: Callable[..., Any]
+    # What the parameters alone come to, checked; a subclass's.
+    _checked: Callable[..., Any]
     _ensemble: type[Ensemble] = Ensemble
     # What networks of the same paths have in common, while one of them is chosen.
     _one_step: OneStep | None = None
@@ -93,6 +95,9 @@ class EnsembleEstimator(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[
         """Return the parameters, with what the class has settled and a fit has chosen."""
         chosen = {"edge_power": self.edge_power_} if hasattr(self, "edge_power_") else {}
         return {**self._settled, **self.get_params(deep=False), **chosen}
+
+    def _check(self) -> None:
+        """Raise a ParameterError for a parameter that a subclass alone refuses; called first in its `fit`."""
 
     # --- the network ---------------------------------------------------------------------------------
 

@@ -18,7 +18,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from honlearn.models.checkpoint import load_checkpoint, save_checkpoint
+from honlearn.models.checkpoint import load_checkpoint, resuming, save_checkpoint
+from honlearn.stored import Fields
 
 # The share of the examples that learners which judge a choice are validated on.
 SHARE = 0.25
@@ -102,7 +103,9 @@ class Ledger:
         if self.path is None or not self.path.exists():
             return {}
         record, tensors = load_checkpoint(self.path, self.fingerprint)
-        for i, (one, done) in enumerate(zip(tallies, record.pop("done"), strict=True)):
-            one.learners, one.seconds, one.gain, one.error = done
-            one.chance[:], one.voices[:] = tensors[f"chance{i}"].numpy(), tensors[f"voices{i}"].numpy()
-        return record
+        with resuming(self.path):
+            for i, (one, done) in enumerate(zip(tallies, record.items("done"), strict=True)):
+                told = Fields({"done": done}, record.where, finite=False).numbers("done", length=4)
+                one.learners, (one.seconds, one.gain, one.error) = int(told[0]), told[1:]
+                one.chance[:], one.voices[:] = tensors[f"chance{i}"].numpy(), tensors[f"voices{i}"].numpy()
+        return {name: value for name, value in record.values.items() if name != "done"}

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from honlearn.errors import check_integer
+from honlearn.errors import InputError, check_integer, check_real, listed
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.models.pair_inference import PairInference
@@ -183,11 +183,26 @@ class DGELinkPredictor(EnsembleEstimator):
     ) -> tuple[PairArchitecture, TrainingOptions, PairExamples, Unlinked | None]:
         """Return what parameters and arguments come to, all of it checked."""
         given, network = self._given(), self.network_
-        shape = check_links.architecture(given, network.n_entities)
-        check.draws(given["n_draws"])
+        shape, _ = self._checked(None, 1)
         examples, unlinked = check_links.training_pairs(network, X, y, exclude, self.directed, self.seed_)
         options = check_links.training_options(given, len(examples))
         return shape, options, examples, unlinked if given["new_negatives"] else None
+
+    def _checked(self, classes: Any, n_pairs: int) -> tuple[PairArchitecture, TrainingOptions]:
+        """Return what the parameters alone come to, for a fit or for a model that was loaded."""
+        given = self._given()
+        with check_links.named_as_links():
+            if classes is not None and classes.tolist() != [0, 1]:
+                raise InputError(
+                    f"the classes of links are 0 and 1. Got {listed(classes.tolist(), 5)} instead"
+                )
+            shape = check_links.architecture(given, self.network_.n_entities)
+            check.draws(given["n_draws"])
+            check_real("DGELinkPredictor", "edge_power", given["edge_power"], 0, 10)
+            check.refit(given["refit"])
+            if given["fan_outs"] is not None:
+                check.check_fan_outs(given["fan_outs"], len(shape.widths))
+            return shape, check_links.training_options(given, n_pairs)
 
     def _trainers(
         self,

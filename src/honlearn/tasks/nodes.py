@@ -191,13 +191,23 @@ class DGEClassifier(EnsembleEstimator):
         nodes = check.node_codes(network, X, "fit")
         classes, codes = check.class_codes(y, len(nodes))
         weights = check.example_weights(given["class_weight"], sample_weight, classes, codes)
-        shape = check.architecture(given, len(classes), network.n_entities)
-        options = check.training_options(given, len(nodes))
-        # Said before a structure is searched for, not after.
+        shape, options = self._checked(classes, len(nodes))
+        return classes, shape, options, Examples(nodes, codes, weights)
+
+    def _checked(self, classes: NDArray[Any], n_nodes: int) -> tuple[Architecture, TrainingOptions]:
+        """Return what the parameters alone come to, for a fit or for a model that was loaded."""
+        given = self._given()
+        check.path_features(given["path_features"])
+        shape = check.architecture(given, len(classes), self.network_.n_entities)
+        options = check.training_options(given, n_nodes)
+        check.example_weights(given["class_weight"], None, classes, np.arange(len(classes)))
         check.draws(given["n_draws"])
         check.kernel_share(given["kernel_share"])
-        check.edge_power(given["edge_power"])
-        return classes, shape, options, Examples(nodes, codes, weights)
+        check.edge_power(self.edge_power)
+        check.refit(given["refit"])
+        if given["fan_outs"] is not None:
+            check.check_fan_outs(given["fan_outs"], len(shape.widths))
+        return shape, options
 
     def _settle_vectors(self, shape: Architecture, examples: Examples, reads: bool = True) -> Vectors | None:
         """Set the numbers of paths that learners read; return the kernel's, None where nobody reads any."""

@@ -78,7 +78,7 @@ def architecture(parameters: Mapping[str, Any], n_classes: int, n_entities: int)
                 f"The {name!r} parameter of {_OWNER} must be True or False. Got {parameters[name]!r} instead."
             )
     widths = parameters["widths"]
-    widths = (widths,) if isinstance(widths, (int, np.integer)) else tuple(widths)
+    widths = (widths,) if isinstance(widths, (int, np.integer)) else _sequence("widths", widths)
     if not 1 <= len(widths) <= MAX_LAYERS:
         raise ParameterError(
             f"The 'widths' parameter of {_OWNER} must name 1 to {MAX_LAYERS} layers. Got {widths!r} instead."
@@ -153,14 +153,28 @@ def neighborhood(hon: HigherOrderNetwork, shape: Architecture, parameters: Mappi
     echo = Echo(shape.echo, parameters["features"] is not None or parameters["path_features"] > 0)
     if fan_outs is None:
         return ExactNeighborhood(hon, len(shape.widths), sums, power, echo)
-    fan_outs = tuple(fan_outs)
-    if len(fan_outs) != len(shape.widths):
+    return SampledNeighborhood(hon, check_fan_outs(fan_outs, len(shape.widths)), sums, power, echo)
+
+
+def check_fan_outs(value: Any, n_layers: int) -> list[int]:
+    """Return how many neighbours are sampled at each depth, one number for each layer."""
+    fan_outs = _sequence("fan_outs", value)
+    if len(fan_outs) != n_layers:
         raise ParameterError(
             f"The 'fan_outs' parameter of {_OWNER} must have one number for each of the "
-            f"{len(shape.widths)} layers in widths. Got {fan_outs!r} instead."
+            f"{n_layers} layers in widths. Got {fan_outs!r} instead."
         )
-    checked = [check_integer(_OWNER, "fan_outs", n, 1) for n in fan_outs]
-    return SampledNeighborhood(hon, checked, sums, power, echo)
+    return [check_integer(_OWNER, "fan_outs", n, 1, 2**31 - 1) for n in fan_outs]
+
+
+def _sequence(name: str, value: Any) -> tuple[Any, ...]:
+    """Return the numbers of a parameter that has one for each layer."""
+    if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):
+        raise ParameterError(
+            f"The {name!r} parameter of {_OWNER} must be whole numbers, one for each layer. "
+            f"Got {value!r} instead."
+        )
+    return tuple(value)
 
 
 def node_codes(hon: HigherOrderNetwork, nodes: Any, what: str) -> NDArray[np.int32]:

@@ -7,17 +7,19 @@ config and tensors for :mod:`honlearn.tasks.storage`, and back.
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from honlearn.errors import FormatError
+from honlearn.errors import FormatError, listed
 from honlearn.hon.formats import load_network
 from honlearn.models.ensemble import Architecture
-from honlearn.models.pairs import PairArchitecture
-from honlearn.tasks.storage import NETWORK, plain, read_config, read_tensors, unplain, write_model
+from honlearn.stored import Fields, Spec, check_arrays, shown
+from honlearn.tasks.loading import built_from, check_types, read_classes, read_parameters, read_table
+from honlearn.tasks.storage import ADVICE, NETWORK, WEIGHTS, plain, read_config, read_tensors, write_model
 from honlearn.tasks.structure import PARAMETERS
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ _LEFT_OUT = (
 # What was tried in a fit, and columns there that may lack every number.
 _TABLES = {"search_results", "power_results"}
 _NUMBERS = {"tau", "loss", "gain", "standard_error"}
+# As many as nobody trains; shared weights alone do not tell how many there are.
+_MOST_LEARNERS = 2**16
 _FEATURES, _PATHS, _KERNEL = "features.", "path_vectors", "kernel_proba"
 
 
@@ -83,51 +87,64 @@ def load_model(folder: str | os.PathLike[str], made: type | None = None) -> Any:
 
     Nothing in the folder is run as code.
     """
-    import pandas as pd
-
     from honlearn.tasks.links import DGELinkPredictor
     from honlearn.tasks.nodes import DGEClassifier
 
     config = read_config(folder)
-    kinds: dict[str, tuple[Any, Any]] = {
-        "DGEClassifier": (DGEClassifier, Architecture),
-        "DGELinkPredictor": (DGELinkPredictor, PairArchitecture),
-    }
+    kind = config.text("kind")
+    kinds: dict[str, Any] = {"DGEClassifier": DGEClassifier, "DGELinkPredictor": DGELinkPredictor}
     if made is not None:
-        base = DGEClassifier if issubclass(made, DGEClassifier) else DGELinkPredictor
-        kinds[config["kind"]] = (made, kinds[base.__name__][1])
-    if config["kind"] not in kinds:
-        raise FormatError(f"{folder}: a model of kind {config['kind']!r}, which this honlearn does not know")
-    estimator, architecture = kinds[config["kind"]]
+        kinds[kind] = made
+    if kind not in kinds:
+        raise FormatError(f"{folder}: a model of kind {shown(kind)}, which this honlearn does not know")
     tensors = read_tensors(folder, config)
-    given = {name: unplain(value) for name, value in config["parameters"].items()}
     network = load_network(os.path.join(folder, NETWORK))
-    try:
-        model = estimator(network, features=_features(tensors), random_state=config["seed"], **given)
-        model.seed_, model.network_ = config["seed"], network
+    given, classes = read_parameters(config, kinds[kind], _LEFT_OUT), read_classes(config)
+    _check_tensors(os.path.join(folder, WEIGHTS), tensors, network.n_entities, len(classes))
+    with built_from(folder, kind, tensors, network):
+        seed = config.integer("seed", 0, None)
+        model = kinds[kind](network, features=_features(tensors), random_state=seed, **given)
+        model.seed_, model.network_, model.classes_ = seed, network, classes
         model.path_vectors_ = tensors[_PATHS].numpy() if _PATHS in tensors else None
         model.kernel_proba_ = tensors[_KERNEL].numpy() if _KERNEL in tensors else None
-        model.kernel_share_ = config.get("kernel_share", 0.0)
-        shape = {**config["architecture"], "widths": tuple(config["architecture"]["widths"])}
-        model.architecture_ = architecture(**shape)
-        values, dtype = config["classes"]["values"], config["classes"]["dtype"]
-        model.classes_ = np.array(values, dtype=dtype)
-        model.best_epochs_ = np.array(config["best_epochs"])
-        model.history_ = pd.DataFrame(config["history"])
-        if "edge_power" in config:
-            model.edge_power_ = config["edge_power"]
-        for name in _TABLES & config.keys():
-            table = pd.DataFrame(config[name])
-            # A column of nothing but null does not tell that it held numbers.
-            numbers = dict.fromkeys(_NUMBERS & set(table.columns), float)
-            setattr(model, f"{name}_", table.astype(numbers))
+        model.kernel_share_ = config.number("kernel_share", 0, 1) if config.has("kernel_share") else 0.0
+        if config.has("edge_power"):
+            model.edge_power_ = config.number("edge_power", 0, 10)
+        model._check()
+        shape, _ = model._checked(classes, 1)
+        if shape.n_learners > _MOST_LEARNERS:
+            raise FormatError(f"{shape.n_learners:,} learners, more than {_MOST_LEARNERS:,}; {ADVICE}")
+        model.architecture_ = _architecture(config.mapping("architecture"), shape, {*given, *model._settled})
+        model.best_epochs_ = np.array(config.integers("best_epochs", 0))
+        model.history_ = read_table(config, "history")
+        for name in _TABLES & config.values.keys():
+            setattr(model, f"{name}_", read_table(config, name, _NUMBERS))
         prefix = "ensemble."
         state = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
         model._restore(state)
-    except (KeyError, TypeError, RuntimeError) as error:
-        first = str(error).splitlines()[0]
-        raise FormatError(f"{folder}: config and weights do not belong together ({first})") from None
+        check_types(state, model.ensemble_)
     return model
+
+
+def _architecture(saved: Fields, shape: Architecture, given: Collection[str]) -> Architecture:
+    """Return the saved architecture if it is the one that the parameters give.
+
+    A model that was saved before a parameter was there keeps what its architecture says.
+    """
+    own = asdict(shape)
+    saved.only(*own)
+    found: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in saved.values.items()
+    }
+    for name, value in found.items():
+        wrong = type(value) is not type(own[name])
+        if wrong or (name in (*given, "n_classes", "n_entities") and value != own[name]):
+            raise FormatError(
+                f"{saved.where}: {name!r} is {shown(value)}, and the parameters give {own[name]!r}; {ADVICE}"
+            )
+    # What a model of before does not say is as it was then: the default of the architecture.
+    found["widths"] = shape.widths
+    return type(shape)(**found)
 
 
 def plain_architecture(shape: Architecture) -> dict[str, Any]:
@@ -148,6 +165,33 @@ def _feature_tensors(values: Any, model: DGEClassifier | DGELinkPredictor) -> di
             values.set_axis(values.index.astype(str)).loc[list(model.network_.vocabulary.names)].to_numpy()
         )
     return {_FEATURES + "dense": torch.from_numpy(np.array(values, np.float32))}
+
+
+def _check_tensors(where: str, tensors: dict[str, torch.Tensor], entities: int, classes: int) -> None:
+    """Raise unless what stands beside the ensemble's weights has the shapes that compiled code relies on."""
+    specs: dict[str, Spec] = {
+        _PATHS: ("f4", (entities, None)),
+        _KERNEL: ("f4", (entities, classes)),
+        _FEATURES + "dense": ("f4", (entities, None)),
+        _FEATURES + "data": ("f4", ("entries",)),
+        _FEATURES + "indices": ("i", ("entries",)),
+        _FEATURES + "indptr": ("i", (entities + 1,)),
+        _FEATURES + "shape": ("i8", (2,)),
+    }
+    known = {name: t.numpy() for name, t in tensors.items() if not name.startswith("ensemble.")}
+    strange = [name for name in known if name not in specs]
+    sparse = {name.removeprefix(_FEATURES) for name in known} & {"data", "indices", "indptr", "shape"}
+    if strange or len(sparse) not in (0, 4):
+        named = shown(strange[0]) if strange else f"only {listed(sorted(sparse))} of the features"
+        raise FormatError(f"{where}: {named} is not what a model holds; {ADVICE}")
+    check_arrays(known, specs, where, advice=ADVICE)
+    if sparse:
+        starts, columns = known[_FEATURES + "indptr"], known[_FEATURES + "indices"]
+        rows, width = known[_FEATURES + "shape"].tolist()
+        good = rows == entities and 0 < width < 2**31 and starts[0] == 0 and starts[-1] == len(columns)
+        good = good and bool((starts[:-1] <= starts[1:]).all())
+        if not good or (len(columns) and (columns.min() < 0 or columns.max() >= width)):
+            raise FormatError(f"{where}: the features are no sparse matrix of {entities:,} rows; {ADVICE}")
 
 
 def _features(tensors: dict[str, torch.Tensor]) -> Any:

@@ -16,16 +16,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 from honlearn import __version__
 from honlearn.errors import FormatError, InputError, MissingFileError
 from honlearn.hon.formats.atomic import atomic_path
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.stored import Fields, read_bytes, read_json, read_safetensors, shown
 
 FORMAT, VERSION = "honlearn-model", 1
 CONFIG, WEIGHTS, NETWORK = "config.json", "weights.safetensors", "network.hon"
+ADVICE = "save the model again"
 
 
 def write_model(
@@ -62,7 +63,7 @@ def write_model(
         draft.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def read_config(folder: str | os.PathLike[str]) -> dict[str, Any]:
+def read_config(folder: str | os.PathLike[str]) -> Fields:
     """Return the config of a model folder, or raise an error that says what is wrong with it."""
     path = Path(folder)
     if not path.exists():
@@ -71,36 +72,37 @@ def read_config(folder: str | os.PathLike[str]) -> dict[str, Any]:
         raise FormatError(
             f"{path}: not a honlearn model: it has no {CONFIG}; name a folder that save() wrote"
         )
-    try:
-        config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path / CONFIG}: not valid JSON ({error}); save the model again") from None
+    config = read_json(path / CONFIG, advice=ADVICE)
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise FormatError(f"{path}: not a honlearn model: {CONFIG} is of another program")
     if config.get("version") != VERSION:
         raise FormatError(
-            f"{path}: model format {config.get('version')!r}, this honlearn reads {VERSION}; "
+            f"{path}: model format {shown(config.get('version'))}, this honlearn reads {VERSION}; "
             "use the honlearn that wrote it, or save the model again"
         )
     if config.get("digest") != _config_digest(config):
         raise FormatError(f"{path / CONFIG}: was changed after it was written; save the model again")
-    return config
+    return Fields(config, str(path / CONFIG), advice=ADVICE)
 
 
-def read_tensors(folder: str | os.PathLike[str], config: Mapping[str, Any]) -> dict[str, torch.Tensor]:
-    """Return the tensors of a model folder after comparing the digests of its files."""
-    path = Path(folder)
-    for name, digest in config["files"].items():
+def read_tensors(folder: str | os.PathLike[str], config: Fields) -> dict[str, torch.Tensor]:
+    """Return the tensors of a model folder, all of them finite, after comparing the digests of its files."""
+    path, files = Path(folder), config.mapping("files")
+    # A file that is not listed would be loaded unseen.
+    files.only(WEIGHTS, NETWORK)
+    content = b""
+    for name in (NETWORK, WEIGHTS):
+        digest = files.text(name)
         if not (path / name).is_file():
             raise FormatError(f"{path}: {name} is missing; copy the whole folder or save the model again")
-        if _digest(path / name) != digest:
+        content = read_bytes(path / name)
+        if hashlib.sha256(content).hexdigest() != digest:
             raise FormatError(
                 f"{path / name}: truncated or changed after it was written; save the model again"
             )
-    try:
-        return load_file(path / WEIGHTS)
-    except SafetensorError as error:
-        raise FormatError(f"{path / WEIGHTS}: not readable ({error}); save the model again") from None
+    _, arrays = read_safetensors(content, str(path / WEIGHTS), advice=ADVICE)
+    # Copies, since products may differ in the last bit by where a tensor lies in memory.
+    return {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
 
 
 def plain(value: Any) -> Any:
@@ -116,11 +118,14 @@ def plain(value: Any) -> Any:
     return value
 
 
-def unplain(value: Any) -> Any:
+def unplain(value: Any, where: str) -> Any:
     """Return what :func:`plain` was given; sequences come back as tuples."""
     if isinstance(value, dict):
-        return {unplain(key): unplain(item) for key, item in value["pairs"]}
-    return tuple(unplain(item) for item in value) if isinstance(value, list) else value
+        pairs = Fields(value, where, advice=ADVICE).items("pairs")
+        if not all(isinstance(p, list) and len(p) == 2 and not isinstance(p[0], (list, dict)) for p in pairs):
+            raise FormatError(f"{where}: 'pairs' must be pairs. Got {shown(pairs)} instead; {ADVICE}")
+        return {key: unplain(item, where) for key, item in pairs}
+    return tuple(unplain(item, where) for item in value) if isinstance(value, list) else value
 
 
 def _digest(path: Path) -> str:

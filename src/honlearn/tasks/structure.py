@@ -23,6 +23,7 @@ from honlearn.hon.build import LONGEST, GramCounts, count_grams
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.paths.paths import Paths
 from honlearn.progress import progress
+from honlearn.stored import Fields
 from honlearn.tasks.held import Held, Ledger, Tally
 
 if TYPE_CHECKING:
@@ -74,7 +75,10 @@ class Race:
         forget: Callable[[HigherOrderNetwork], Any] = lambda network: None,
     ) -> Candidate:
         """Let the candidates race and return the winner; `forget` is told of each network that has left."""
-        self.kept = self.ledger.resume(self.candidates).get("kept", [])
+        record = Fields(self.ledger.resume(self.candidates), "the checkpoint of a choice")
+        rounds = record.items("kept") if record.has("kept") else []
+        most = len(self.candidates) - 1
+        self.kept = [Fields({"kept": row}, record.where).integers("kept", 0, most) for row in rounds]
         parts = sorted({max(2, math.ceil(n_learners * part)) for part in _PARTS})
         running = self.candidates
         with progress("choosing the structure", total=self._work(parts), show=show) as advance:

@@ -1,0 +1,22 @@
+"""The one door for everything structured that comes from a file: JSON, NumPy's ``.npz`` and safetensors.
+
+In: bytes or a path, and what is expected. Out: plain values and arrays of the expected types and shapes, or a
+:class:`~honlearn.errors.HonlearnError` that names the file, the key, what was got and what to do. Whatever a
+file contains, nothing in it is run, nothing unpacks to more than a bound, and no other exception comes out.
+"""
+
+from honlearn.stored.arrays import Spec, check_arrays, read_npz, read_safetensors
+from honlearn.stored.fields import Fields
+from honlearn.stored.parse import parse_json, read_bytes, read_json, shown
+
+__all__ = [
+    "Fields",
+    "Spec",
+    "check_arrays",
+    "parse_json",
+    "read_bytes",
+    "read_json",
+    "read_npz",
+    "read_safetensors",
+    "shown",
+]

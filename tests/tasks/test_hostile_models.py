@@ -1,0 +1,283 @@
+"""Folders that were made to harm, with digests that are right: refused in one line, never half believed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from scipy.sparse import csr_array
+from task_cases import FAST, communities
+
+from honlearn import DGEClassifier, DGELinkPredictor, load_model
+from honlearn.baselines.gcn import GCNClassifier
+from honlearn.baselines.honem import HONEMLinkPredictor
+from honlearn.baselines.popularity import PopularityPredictor
+from honlearn.errors import FormatError
+from honlearn.tasks.storage import _config_digest
+
+Edit = Callable[[dict[str, Any]], Any]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ensemble") / "model"
+    hon, nodes, y = communities()
+    given = {**FAST, "max_epochs": 2, "features": csr_array(np.eye(60))}
+    DGEClassifier(hon, **given).fit(nodes[::2], y[::2]).save(folder)
+    return folder
+
+
+def repaired(source: Path, target: Path, config: Edit | None = None, tensors: Edit | None = None) -> Path:
+    """Return a copy of a model whose config or tensors were edited and whose digests are right again."""
+    target.mkdir()
+    for file in source.iterdir():
+        (target / file.name).write_bytes(file.read_bytes())
+    whole = json.loads((target / "config.json").read_text("utf-8"))
+    if tensors is not None:
+        held = load_file(target / "weights.safetensors")
+        tensors(held)
+        save_file(held, target / "weights.safetensors")
+        content = (target / "weights.safetensors").read_bytes()
+        whole["files"]["weights.safetensors"] = hashlib.sha256(content).hexdigest()
+    if config is not None:
+        config(whole)
+    whole["digest"] = _config_digest(whole)
+    (target / "config.json").write_text(json.dumps(whole), "utf-8")
+    return target
+
+
+def put(path: str, value: Any) -> Edit:
+    """Return an edit that sets the value at a dotted path."""
+
+    def edit(config: dict[str, Any]) -> None:
+        *owners, last = path.split(".")
+        for owner in owners:
+            config = config[owner]
+        config[last] = value
+
+    return edit
+
+
+def test_a_copy_with_repaired_digests_is_loaded(model: Path, tmp_path: Path) -> None:
+    nodes = communities()[1]
+    copy = repaired(model, tmp_path / "copy", tensors=lambda held: None)
+    np.testing.assert_array_equal(
+        load_model(copy).predict_proba(nodes), load_model(model).predict_proba(nodes)
+    )
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("part", ["ensemble.", "path_vectors", "kernel_proba", "features.data"])
+def test_weights_that_are_not_finite_are_refused(
+    model: Path, tmp_path: Path, part: str, value: float
+) -> None:
+    def edit(held: dict[str, torch.Tensor]) -> None:
+        next(tensor for name, tensor in held.items() if name.startswith(part)).view(-1)[0] = value
+
+    with pytest.raises(FormatError, match=rf"weights\.safetensors: '{part}.* holds NaN or infinite numbers"):
+        load_model(repaired(model, tmp_path / "copy", tensors=edit))
+
+
+@pytest.mark.parametrize(
+    "files", [{}, {"weights.safetensors": "0" * 64}, {"network.hon": "0" * 64}, [], None]
+)
+def test_every_file_that_is_loaded_is_listed(model: Path, tmp_path: Path, files: Any) -> None:
+    copy = repaired(model, tmp_path / "copy", put("files", files))
+    with pytest.raises(FormatError, match=r"config\.json: 'files'|truncated or changed"):
+        load_model(copy)
+
+
+def test_a_file_elsewhere_is_not_listed(model: Path, tmp_path: Path) -> None:
+    copy = repaired(model, tmp_path / "copy", lambda whole: whole["files"].update({"../x": "0" * 64}))
+    with pytest.raises(FormatError, match="is not known"):
+        load_model(copy)
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (put("kind", 3), "'kind' must be text"),
+        (put("kind", ["DGEClassifier"]), "'kind' must be text"),
+        (put("seed", "x"), "'seed' must be a whole number of at least 0"),
+        (put("seed", -1), "'seed' must be a whole number of at least 0"),
+        (put("parameters", []), "'parameters' must be a JSON object"),
+        (put("parameters.checkpoint", "/tmp/x"), "'checkpoint' is not known"),
+        (put("parameters.device", "cuda"), "'device' is not known"),
+        (put("parameters.widths", "wide"), "'widths' parameter of DGEClassifier must be whole numbers"),
+        (put("parameters.widths", 2.5), "'widths' parameter of DGEClassifier must be whole numbers"),
+        (put("parameters.widths", [[3]]), "'widths' parameter"),
+        (put("parameters.fan_outs", 3), "'fan_outs' parameter of DGEClassifier must be whole numbers"),
+        (put("parameters.fan_outs", [1e300, 1]), "'fan_outs' parameter"),
+        (put("parameters.n_draws", 0), "'n_draws' parameter"),
+        (put("parameters.n_draws", None), "'n_draws' parameter"),
+        (put("parameters.edge_power", "much"), "'edge_power' parameter"),
+        (put("edge_power", "much"), "'edge_power' must be a number from 0 to 10"),
+        (put("parameters.echo", "yes"), "'echo' parameter .* True or False"),
+        (put("parameters.path_features", None), "'path_features' parameter"),
+        (put("parameters.class_weight", {"pairs": [["ash"]]}), "'pairs' must be pairs"),
+        (put("parameters.class_weight", {"pairs": [[["ash"], 1]]}), "'pairs' must be pairs"),
+        (put("parameters.class_weight", {"weights": 1}), "'pairs' is not there"),
+        (put("parameters.learning_rate", "fast"), "'learning_rate' parameter"),
+        (put("parameters.n_learners", 10**9), "n_learners|learners, more than|the parameters give"),
+        (put("architecture", None), "'architecture' must be a JSON object"),
+        (put("architecture.widths", [10**9, 10**9]), "'widths' is .* the parameters give"),
+        (put("architecture.n_learners", 5000), "'n_learners' is 5000, and the parameters give"),
+        (put("architecture.n_entities", 1), "'n_entities' is 1, and the parameters give 60"),
+        (put("architecture.shared", 0), "'shared' is 0, and the parameters give False"),
+        (put("architecture.magic", 1), "'magic' is not known"),
+        (put("classes.values", ["oak", "ash", "elm"]), "'values' must be ascending"),
+        (put("classes.values", [1, 2, 3]), "'values' must be a list of texts"),
+        (put("classes.dtype", "O"), "'dtype' must be text or numbers. Got 'O'"),
+        (put("classes.dtype", "U99999999999"), "'dtype' must be text or numbers"),
+        (put("classes.values", ["ash"]), "kernel_proba"),
+        (put("best_epochs", [1, "x"]), "'best_epochs' must be a list of whole numbers"),
+        (put("history", {"loss": 1}), "'history' must be a list of JSON objects"),
+        (put("history", [{"loss": [1]}]), "'loss' must be a number or text"),
+        (put("power_results", [{"gain": "x"}]), "'gain' must be a number"),
+        (put("kernel_share", 7), "'kernel_share' must be a number from 0 to 1"),
+        (put("kernel_share", "auto"), "'kernel_share' must be a number from 0 to 1"),
+    ],
+)
+def test_configs_of_other_types_are_refused_in_one_line(
+    model: Path, tmp_path: Path, edit: Edit, told: str
+) -> None:
+    with pytest.raises(FormatError, match=told) as caught:
+        load_model(repaired(model, tmp_path / "copy", edit))
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(str(tmp_path))
+
+
+def test_parameters_that_need_more_memory_than_the_weights_are_refused(model: Path, tmp_path: Path) -> None:
+    """Nothing of that size is made: at 65,000 × 65,000 numbers a learner this would end the process."""
+
+    def edit(config: dict[str, Any]) -> None:
+        config["parameters"]["widths"] = config["architecture"]["widths"] = [65_000, 65_000]
+
+    with pytest.raises(FormatError, match="does not belong to these weights"):
+        load_model(repaired(model, tmp_path / "copy", edit))
+
+
+@pytest.mark.parametrize("deep", ["[" * 100_000 + "]" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000])
+def test_a_config_nested_too_deep_is_refused(model: Path, tmp_path: Path, deep: str) -> None:
+    copy = repaired(model, tmp_path / "copy")
+    (copy / "config.json").write_text(deep)
+    with pytest.raises(FormatError, match=r"config\.json: not valid JSON \(nested too deep\)"):
+        load_model(copy)
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (lambda held: held.pop("features.indptr"), "of the features is not what a model holds"),
+        (lambda held: held.update({"features.indices": held["features.indices"] + 60}), "no sparse matrix"),
+        (lambda held: held.update({"features.indices": held["features.indices"] - 60}), "no sparse matrix"),
+        (lambda held: held["features.indptr"].__setitem__(5, 10**6), "no sparse matrix"),
+        (lambda held: held["features.shape"].__setitem__(1, -1), "no sparse matrix"),
+        (lambda held: held.update({"features.data": held["features.data"].double()}), "must be of kind f4"),
+        (lambda held: held.update({"path_vectors": held["path_vectors"][:-1].clone()}), r"shape \(60, any\)"),
+        (lambda held: held.update({"kernel_proba": held["kernel_proba"].T.contiguous()}), r"shape \(60, 3\)"),
+        (lambda held: held.update({"other": torch.zeros(1)}), "'other' is not what a model holds"),
+        (lambda held: held.clear(), "do not belong together|is not what"),
+    ],
+)
+def test_tensors_of_other_shapes_are_refused(model: Path, tmp_path: Path, edit: Edit, told: str) -> None:
+    with pytest.raises(FormatError, match=told) as caught:
+        load_model(repaired(model, tmp_path / "copy", tensors=edit))
+    assert "\n" not in str(caught.value)
+
+
+def test_weights_of_another_type_are_not_rounded_in_silence(model: Path, tmp_path: Path) -> None:
+    def edit(held: dict[str, torch.Tensor]) -> None:
+        name = next(name for name in held if name.startswith("ensemble."))
+        held[name] = torch.full_like(held[name], 1e300, dtype=torch.float64)
+
+    with pytest.raises(FormatError, match=r"must be torch.float32. Got torch.float64 instead"):
+        load_model(repaired(model, tmp_path / "copy", tensors=edit))
+
+
+def fitted(kind: type, **given: Any) -> Any:
+    hon, nodes, y = communities()
+    model = kind(hon, random_state=0, n_threads=1, **given)
+    return model.fit(nodes[::2], y[::2]) if "Classifier" in kind.__name__ else model.fit()
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "config", "tensors", "told"),
+    [
+        (
+            GCNClassifier,
+            {"max_epochs": 1},
+            put("parameters.width", "x"),
+            None,
+            "'width' parameter of GCNClassifier",
+        ),
+        (
+            GCNClassifier,
+            {"max_epochs": 1},
+            put("parameters.width", 10**6),
+            None,
+            "does not belong to these weights",
+        ),
+        (
+            GCNClassifier,
+            {"max_epochs": 1},
+            put("parameters.width", 10**12),
+            None,
+            "does not belong to these weights",
+        ),
+        (
+            GCNClassifier,
+            {"max_epochs": 1},
+            put("n_parameters", None),
+            None,
+            "'n_parameters' must be a whole number",
+        ),
+        (
+            GCNClassifier,
+            {"max_epochs": 1},
+            put("parameters.n_layers", 10**9),
+            None,
+            "does not belong to these weights",
+        ),
+        (PopularityPredictor, {}, put("parameters.directed", "x"), None, "'directed' parameter"),
+        (PopularityPredictor, {}, put("classes.values", [0, 1, 2]), None, "the classes of links are 0 and 1"),
+        (PopularityPredictor, {}, None, lambda h: h["out"].fill_(-5), "which are no degrees"),
+        (PopularityPredictor, {}, None, lambda h: h.pop("line"), "'line' is not there"),
+        (PopularityPredictor, {}, None, lambda h: h.update(line=h["line"].float()), "must be of kind f8"),
+        (
+            HONEMLinkPredictor,
+            {"dimensions": 8},
+            put("parameters.operator", "hadamard"),
+            None,
+            "coefficients for",
+        ),
+        (
+            HONEMLinkPredictor,
+            {"dimensions": 8},
+            None,
+            lambda h: h.update(embedding=h["embedding"][:9]),
+            r"shape \(60",
+        ),
+        (
+            DGELinkPredictor,
+            {"max_epochs": 1},
+            put("classes.values", [0, 2]),
+            None,
+            "the classes of links are 0 and 1",
+        ),
+        (DGELinkPredictor, {"max_epochs": 1}, put("parameters.operator", 5), None, "'operator' parameter"),
+    ],
+)
+def test_other_models_are_as_careful(
+    tmp_path: Path, kind: type, given: dict[str, Any], config: Edit | None, tensors: Edit | None, told: str
+) -> None:
+    fitted(kind, **given).save(tmp_path / "model")
+    with pytest.raises(FormatError, match=told):
+        load_model(repaired(tmp_path / "model", tmp_path / "copy", config, tensors))
