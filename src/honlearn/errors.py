@@ -92,7 +92,7 @@ def check_real(
     """Return `value` as a finite ``float`` within bounds, or raise a :class:`ParameterError`."""
     try:
         number = float(value)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError):  # the last: an int beyond 1e308
         number = float("nan")
     below = number <= least if open_below else number < least
     if isinstance(value, (bool, str)) or number != number or below or number > most or number == float("inf"):

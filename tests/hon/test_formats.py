@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from network_cases import FIGURE, Edges, edge_lists, names, network
 
-from honlearn.errors import FormatError, InputError, MissingFileError, ParameterError
+from honlearn.errors import FormatError, InputError, MissingFileError
 from honlearn.hon.formats import FORMATS, growhon, load_network, save
 
 READABLE = [suffix for suffix, form in FORMATS.items() if form.readable]
@@ -189,8 +189,6 @@ def test_files_and_formats_that_are_not_there(tmp_path: Path) -> None:
         InputError, match=r"GEXF, for Gephi is written only; networks are read from .hon, .txt"
     ):
         load_network(tmp_path / "net.gexf")
-    with pytest.raises(ParameterError, match=r"only .hon files can be memory-mapped"):
-        hon.save(tmp_path / "net.txt") or load_network(tmp_path / "net.txt", mmap=True)
     (tmp_path / "folder.hon").mkdir()
     for act in (lambda: hon.save(tmp_path / "folder.hon"), lambda: load_network(tmp_path / "folder.hon")):
         with pytest.raises(InputError, match="is a folder; name a file"):

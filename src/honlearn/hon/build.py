@@ -21,6 +21,7 @@ from honlearn.hon.chain import ChainCounter
 from honlearn.hon.count import WindowCounter, capacity, merge
 from honlearn.hon.edges import build_network
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.hon.nodes import MAX_ORDER
 from honlearn.hon.prune import divergences, kept_contexts
 from honlearn.hon.statistics import GrowParameters
 from honlearn.hon.trie import Trie, trie_from_windows
@@ -31,8 +32,6 @@ from honlearn.paths.vocabulary import Vocabulary
 
 # How far back a network looks at most that is chosen for a task, unless somebody says.
 LONGEST = 3
-# No path data remembers as far as this; it only keeps a slip of the finger from filling the memory.
-_LONGEST = 1000
 
 
 class GramCounts:
@@ -97,7 +96,7 @@ def count_grams(paths: Any, order: int = 2, *, n_workers: int = 1, **reader_opti
 
     With `n_workers` > 1, that many threads count while one reads; the result is the same.
     """
-    order = check_integer("count_grams", "order", order, 1, _LONGEST)
+    order = check_integer("count_grams", "order", order, 1, MAX_ORDER)
     n_workers = check_integer("count_grams", "n_workers", n_workers, 1)
     source = as_source(paths, **reader_options)
     trie = _count(source, order, n_workers)

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError
 from honlearn.hon.network import HigherOrderNetwork, Weights
-from honlearn.hon.nodes import SEPARATOR
+from honlearn.hon.nodes import MAX_ORDER, SEPARATOR
 from honlearn.paths.vocabulary import Vocabulary
+from honlearn.stored.parse import first_line, shown
 
 Where = Callable[[int], str]
 
@@ -39,31 +40,33 @@ def from_edges(
     """
     where = where or (lambda row: f"edge {row}")
     columns = [_labels(source, "source", where), _labels(target, "target", where)]
-    rows = len(columns[0])
-    if rows != len(columns[1]):
-        raise InputError(f"{rows:,} sources but {len(columns[1]):,} targets; give one of each an edge")
+    rows, other = (len(codes) for _, codes in columns)
+    if rows != other:
+        raise InputError(f"{rows:,} sources but {other:,} targets; give one of each an edge")
     values = np.ones(rows, np.int64) if weight is None else _weights(weight, where)
     if len(values) != rows:
         raise InputError(f"{rows:,} edges but {len(values):,} weights; give one weight an edge")
-    both = pa.chunked_array([*columns[0].chunks, *columns[1].chunks], pa.large_string()).combine_chunks()
-    encoded = both.dictionary_encode()
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
-    vocabulary, offsets, grams = _grams(encoded.dictionary, codes, rows, where)
+    labels, codes = _joined(*columns)
+    vocabulary, offsets, grams = _grams(labels, codes, rows, where)
     node, gram_offsets, flat = _canonical_nodes(offsets, grams, len(vocabulary))
     ends = node[codes]
     order = np.lexsort((ends[rows:], ends[:rows]))
     again = _repeated(ends[:rows], ends[rows:], order)
     if again is not None:
-        names = [encoded.dictionary[int(codes[i])].as_py() for i in (again, again + rows)]
-        edge = " → ".join(map(repr, names))
+        names = [labels[int(codes[i])].as_py() for i in (again, again + rows)]
+        edge = " → ".join(map(shown, names))
         raise InputError(f"{where(again)}: the edge {edge} is there twice; give each edge once")
     degree = np.bincount(ends[:rows], minlength=len(gram_offsets) - 1)
     indptr = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
     return HigherOrderNetwork(vocabulary, gram_offsets, flat, indptr, ends[rows:][order], values[order])
 
 
-def _labels(column: Iterable[Any], name: str, where: Where) -> pa.ChunkedArray:
-    """Return a column of labels as Arrow strings; a label of another type is taken by its text."""
+def _labels(column: Iterable[Any], name: str, where: Where) -> tuple[pa.Array, NDArray[Any]]:
+    """Return the labels of a column, as Arrow strings, and the number of each row's label among them.
+
+    A label of another type is taken by its text. Rows stay numbers from here on: a column in which one label
+    stands a million times holds it once.
+    """
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         array: Any = column
     elif hasattr(column, "__arrow_c_stream__"):
@@ -74,10 +77,60 @@ def _labels(column: Iterable[Any], name: str, where: Where) -> pa.ChunkedArray:
         except UnicodeEncodeError as error:
             raise InputError(f"the {name} column: a label is not valid Unicode ({error.reason})") from None
     array = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
-    if array.null_count:
-        row = pc.index(pc.is_null(array), True).as_py()
-        raise InputError(f"{where(row)}: no {name}; give the label of a node")
-    return array.cast(pa.large_string())
+    if pa.types.is_nested(array.type):
+        raise InputError(f"the {name} column holds {_kind(array)}; labels are UTF-8 text or whole numbers")
+    _validate(array, name)
+    try:
+        array = _encoded(array)
+        if array.null_count:
+            row = pc.index(pc.is_null(array), True).as_py()
+            raise InputError(f"{where(row)}: no {name}; give the label of a node")
+        chunks = [chunk.indices.to_numpy(zero_copy_only=False) for chunk in array.chunks]
+        labels = array.chunk(0).dictionary if chunks else pa.array([], pa.large_string())
+        return labels.cast(pa.large_string()), np.concatenate([np.empty(0, np.int8), *chunks])
+    except pa.ArrowException as error:
+        raise InputError(
+            f"the {name} column of {_kind(array)}: {first_line(error)}; labels are UTF-8 text"
+        ) from None
+
+
+def _encoded(array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the column with one dictionary for all its chunks, in which no value is missing."""
+    if pa.types.is_dictionary(array.type):
+        array = array.unify_dictionaries()
+        if not array.num_chunks or not array.chunk(0).dictionary.null_count:
+            return array
+    return array.cast(pa.large_string()).dictionary_encode().unify_dictionaries()
+
+
+def _joined(
+    source: tuple[pa.Array, NDArray[Any]], target: tuple[pa.Array, NDArray[Any]]
+) -> tuple[pa.Array, NDArray[np.int32]]:
+    """Return the distinct labels that some row has, and the numbers of the sources, then of the targets."""
+    labels = pa.concat_arrays([source[0], target[0]]).dictionary_encode()
+    number = labels.indices.to_numpy(zero_copy_only=False)
+    split = len(source[0])
+    codes = np.concatenate([number[:split][source[1]], number[split:][target[1]]])
+    used = np.bincount(codes, minlength=len(labels.dictionary)) > 0
+    if used.all():
+        return labels.dictionary, codes
+    place = (np.cumsum(used) - 1).astype(np.int32)
+    return labels.dictionary.filter(pa.array(used)), place[codes]
+
+
+def _validate(array: pa.ChunkedArray, name: str) -> None:
+    """Raise unless offsets, dictionary indices and UTF-8 are right; the column may be from anywhere."""
+    try:
+        array.validate(full=True)
+    except (pa.ArrowException, UnicodeError) as error:
+        raise InputError(
+            f"the {name} column of {_kind(array)} is damaged: {first_line(error)}; write it again"
+        ) from None
+
+
+def _kind(array: pa.ChunkedArray) -> str:
+    text = str(array.type.value_type if pa.types.is_dictionary(array.type) else array.type)
+    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def _weights(weight: Iterable[Any], where: Where) -> Weights:
@@ -100,10 +153,13 @@ def _weights(weight: Iterable[Any], where: Where) -> Weights:
 
 def _numeric(weight: Iterable[Any]) -> NDArray[Any]:
     if isinstance(weight, (pa.Array, pa.ChunkedArray)):
+        array: Any = weight if isinstance(weight, pa.ChunkedArray) else pa.chunked_array([weight])
+        _validate(array, "weight")
+        kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise InputError(f"the weight column holds {_kind(array)}; weights are numbers above 0")
         # NumPy turns a missing value into NaN, which the caller refuses by row.
-        return np.asarray(
-            weight.to_numpy() if isinstance(weight, pa.ChunkedArray) else weight.to_numpy(False)
-        )
+        return np.asarray(array.cast(kind).to_numpy())
     return np.asarray(weight if hasattr(weight, "__array__") else list(weight))
 
 
@@ -113,6 +169,11 @@ def _grams(
     """Take distinct labels apart: the sorted vocabulary, and each label's gram as offsets and codes."""
     parts = pc.split_pattern(labels, SEPARATOR)
     offsets = np.asarray(parts.offsets, np.int64)
+    longest = int(np.argmax(np.diff(offsets))) if len(labels) else 0
+    if len(labels) and offsets[longest + 1] - offsets[longest] > MAX_ORDER:
+        row = int(np.argmax(codes == longest)) % rows
+        size = offsets[longest + 1] - offsets[longest]
+        raise InputError(f"{where(row)}: a label of {size:,} entities; there may be at most {MAX_ORDER:,}")
     names = parts.flatten().dictionary_encode()
     empty = pc.index(pc.equal(pc.binary_length(names.dictionary), 0), True).as_py()
     entity = names.indices.to_numpy(zero_copy_only=False)
@@ -120,7 +181,7 @@ def _grams(
         label = int(np.searchsorted(offsets, np.flatnonzero(entity == empty)[0], "right")) - 1
         row = int(np.argmax(codes == label)) % rows
         text = labels[label].as_py()
-        problem = f"the label {text!r} has an empty part" if text else "an empty id"
+        problem = f"the label {shown(text)} has an empty part" if text else "an empty id"
         raise InputError(f"{where(row)}: {problem}; every entity needs a name")
     order = pc.array_sort_indices(names.dictionary.cast(pa.large_binary())).to_numpy()
     rank = np.empty(len(order), np.int32)
@@ -149,14 +210,14 @@ def _canonical_nodes(
     lengths = np.diff(offsets)
     base = grams[offsets[:-1]] if len(lengths) else grams
     conditional = np.flatnonzero(lengths > 1)
-    longest = int(lengths.max(initial=1))
-    keys = [lengths[conditional], base[conditional]]
-    for depth in range(1, longest):
-        has = lengths[conditional] > depth
-        column = np.full(len(conditional), -1, np.int32)
-        column[has] = grams[offsets[conditional[has]] + depth]
-        keys.insert(0, column)
-    ordered = conditional[np.lexsort(keys)] if len(conditional) else conditional
+    # Labels of one length at a time: columns for all would take the longest label's length for each.
+    rank = np.zeros(len(lengths), np.int64)
+    for length in np.unique(lengths[conditional]).tolist():
+        these = np.flatnonzero(lengths == length)
+        columns = [grams[offsets[these] + depth] for depth in range(length - 1, 0, -1)]
+        rank[these[np.lexsort(columns)]] = np.arange(len(these))
+    keys = [rank[conditional], lengths[conditional], base[conditional]]
+    ordered = conditional[np.lexsort(keys)]
     node = base.astype(np.int32)
     node[ordered] = entities + np.arange(len(ordered), dtype=np.int32)
     sizes = lengths[ordered]

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from honlearn.paths.vocabulary import Vocabulary
 
 SEPARATOR = "|"
+# The most entities of a node. No path data remembers as far as this; it only keeps a slip of the finger, or a
+# crafted file, from filling the memory.
+MAX_ORDER = 1000
 
 
 class NodeLabels(Sequence[str]):

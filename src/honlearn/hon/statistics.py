@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError
 
+# D(g) is at most the bits of a count, 62; what is far beyond it was never computed from paths.
+_MOST_BITS = 1000.0
+
 
 @dataclass(frozen=True)
 class GrowParameters:
@@ -55,6 +58,14 @@ class ContextStatistics:
                 )
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        if (self.frequency < 1).any():
+            raise InputError(
+                f"statistics: a frequency of {self.frequency.min()}; every context was seen once"
+            )
+        if (np.abs(self.divergence) > _MOST_BITS).any():
+            raise InputError(
+                f"statistics: a divergence of more than {_MOST_BITS:g} bits; no counts give that"
+            )
 
     def __len__(self) -> int:
         return len(self.frequency)

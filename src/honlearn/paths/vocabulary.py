@@ -1,7 +1,7 @@
 """The vocabulary: the one place where entity names and integer codes meet.
 
-Names are kept as one run of UTF-8 bytes with offsets, so millions of names stay compact and a network
-file can be memory-mapped; Python strings are made on first use.
+Names are kept as one run of UTF-8 bytes with offsets, so millions of names stay compact and are stored as
+they are; Python strings are made on first use.
 """
 
 from __future__ import annotations

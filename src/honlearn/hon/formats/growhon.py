@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from honlearn.errors import FormatError, InputError
@@ -22,9 +23,13 @@ from honlearn.hon.formats.atomic import atomic_text
 from honlearn.hon.formats.rows import edge_rows
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import SEPARATOR
+from honlearn.stored.parse import first_line, shown
 
 MARK = "# honlearn: white space and % in ids are percent-encoded"
 COLUMNS = ["source", "target", "weight"]
+
+# Read at a time; no line is longer.
+_BLOCK = 1 << 24
 
 _UNSAFE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]")
 _ESCAPED = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff%]")
@@ -46,7 +51,7 @@ def write(network: HigherOrderNetwork, path: Path) -> None:
 def read(path: Path) -> HigherOrderNetwork:
     """Return the network in an edge list; fields are separated by one space or one tab."""
     with open(path, "rb") as file:
-        first = file.readline().removeprefix(b"\xef\xbb\xbf")
+        first = file.readline(_BLOCK).removeprefix(b"\xef\xbb\xbf")
     marked = first.decode("utf-8", "replace").rstrip("\r\n") == MARK
     delimiter = "\t" if b"\t" in first and not marked else " "
     table = _columns(path, delimiter, marked)
@@ -59,13 +64,14 @@ def read(path: Path) -> HigherOrderNetwork:
         weight = _weights(table["weight"], path)
         return from_edges(source, target, weight, where=lambda row: _place(path, row))
     except InputError as error:
-        raise FormatError(str(error)) from None
+        text = str(error)
+        raise FormatError(text if text.startswith(str(path)) else f"{path}: {text}") from None
 
 
 def _columns(path: Path, delimiter: str, marked: bool) -> pa.Table:
     options: dict[str, Any] = {
         "read_options": pyarrow.csv.ReadOptions(
-            column_names=COLUMNS, skip_rows=int(marked), block_size=1 << 24
+            column_names=COLUMNS, skip_rows=int(marked), block_size=_BLOCK
         ),
         "parse_options": pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False, double_quote=False),
         "convert_options": pyarrow.csv.ConvertOptions(
@@ -74,7 +80,7 @@ def _columns(path: Path, delimiter: str, marked: bool) -> pa.Table:
     }
     try:
         return pyarrow.csv.read_csv(path, **options)
-    except pa.ArrowInvalid as error:
+    except pa.ArrowException as error:
         if path.stat().st_size == 0 or "Empty CSV" in str(error):
             raise FormatError(
                 f"{path}: no edge in the file; expected lines of source, target and weight"
@@ -82,10 +88,12 @@ def _columns(path: Path, delimiter: str, marked: bool) -> pa.Table:
         _explain(path, delimiter, error)
 
 
-def _explain(path: Path, delimiter: str, error: pa.ArrowInvalid) -> NoReturn:
+def _explain(path: Path, delimiter: str, error: pa.ArrowException) -> NoReturn:
     """Find the first line that is not an edge and raise an error that names it."""
     with open(path, "rb") as file:
-        for number, raw in enumerate(file, 1):
+        for number, raw in enumerate(iter(lambda: file.readline(_BLOCK), b""), 1):
+            if len(raw) == _BLOCK:
+                raise FormatError(f"{path}:{number}: a line of more than {_BLOCK:,} bytes") from None
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
             except UnicodeDecodeError:
@@ -97,24 +105,28 @@ def _explain(path: Path, delimiter: str, error: pa.ArrowInvalid) -> NoReturn:
                     f"{path}:{number}: expected 3 fields (source, target, weight) separated by one {name}, "
                     f"got {len(fields)}; a file of paths is grown first (honlearn grow)"
                 ) from None
-    raise FormatError(f"{path}: not an edge list of source, target and weight: {error}") from None
+    raise FormatError(f"{path}: not an edge list of source, target and weight: {first_line(error)}") from None
 
 
 def _weights(column: pa.ChunkedArray, path: Path) -> Any:
-    for kind in (pa.int64(), pa.float64()):
-        try:
-            return column.cast(kind)
-        except pa.ArrowInvalid:
-            continue
+    # Arrow takes 0x10 for 16, and so would a count that was meant as an id go unseen.
+    if not pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py():
+        for kind in (pa.int64(), pa.float64()):
+            try:
+                return column.cast(kind)
+            except pa.ArrowInvalid:
+                continue
     texts = column.to_pylist()
     row = next(i for i, text in enumerate(texts) if not _is_number(text))
     raise InputError(
-        f"{_place(path, row)}: weight {texts[row]!r} is not a number; a line holds source, target, weight, "
-        "and a file of paths is grown first (honlearn grow)"
+        f"{_place(path, row)}: weight {shown(texts[row])} is not a number; a line holds source, target, "
+        "weight, and a file of paths is grown first (honlearn grow)"
     )
 
 
 def _is_number(text: str) -> bool:
+    if "x" in text.lower():
+        return False
     try:
         pa.scalar(text).cast(pa.float64())
     except pa.ArrowInvalid:
@@ -134,7 +146,7 @@ def _unescaped(column: pa.ChunkedArray, path: Path) -> pa.Array:
         if name.count(SEPARATOR) != label.count(SEPARATOR) or (label and not name):
             row = encoded.indices.index(code).as_py()
             raise FormatError(
-                f"{_place(path, row)}: the label {label!r} cannot be decoded; write the file again"
+                f"{_place(path, row)}: the label {shown(label)} cannot be decoded; write the file again"
             )
         names.append(name)
     return pa.array(names, pa.large_string()).take(encoded.indices)

@@ -1,18 +1,20 @@
-"""The native file ``.hon``: one file, no pickle, arrays that can be used straight from disk.
+"""The native file ``.hon``: one file of raw arrays, no pickle.
 
 In: a network or a file. Out: the file, or the network with the builder's statistics and parameters.
 
 Layout, little-endian: 8 bytes :data:`MAGIC`; uint32 version, header length, CRC-32 of the header, 0; the
 header, JSON in UTF-8; then the arrays, each at a multiple of 64 bytes from the start of the data, which is
 the first multiple of 64 after the header. The header lists name, dtype, length, offset and CRC-32 of each
-array and the size of the data, so a file that was cut short is known by its size alone. Checksums of arrays
-are compared unless the file is memory-mapped.
+array and the size of the data, so a file that was cut short is known by its size alone.
+
+A file is read, not memory-mapped, and every checksum is compared. A mapped file stays in the hands of whoever
+may write to it: cut short, it ends the process (SIGBUS); changed after the checks, it sends compiled loops
+astray. What that costs stands in ARCHITECTURE.md.
 """
 
 from __future__ import annotations
 
 import json
-import mmap as memory
 import struct
 import zlib
 from dataclasses import asdict
@@ -22,17 +24,22 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import FormatError, HonlearnError
+from honlearn.errors import FormatError, InputError, listed
 from honlearn.hon.formats.atomic import atomic_binary
+from honlearn.hon.invariants import check_names, check_nodes
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.hon.nodes import MAX_ORDER
 from honlearn.hon.statistics import ContextStatistics, GrowParameters
 from honlearn.paths.vocabulary import Vocabulary
+from honlearn.stored import Fields, parse_json, shown
 
 MAGIC = b"\x89HON\r\n\x1a\n"
 VERSION = 1
 
 _START = struct.Struct("<8sIIII")
 _ALIGN = 64
+# A header takes about a kilobyte.
+_MOST_HEADER = 1 << 20
 _KINDS = {"gram_offsets": ("<i8",), "grams": ("<i4",), "indptr": ("<i8",), "indices": ("<i4",)}
 _REQUIRED = {"names": ("|u1",), "name_offsets": ("<i8",), **_KINDS, "weights": ("<i8", "<f8")}
 _STATISTICS = {"frequency": ("<i8",), "divergence": ("<f8",), "threshold": ("<f8",), "by_extension": ("|b1",)}
@@ -62,32 +69,33 @@ def write(network: HigherOrderNetwork, path: Path) -> None:
         file.write(bytes(-file.tell() % _ALIGN))
 
 
-def read(path: Path, *, mmap: bool = False, verify: bool | None = None) -> HigherOrderNetwork:
-    """Return the network in the file; `mmap` leaves the arrays on disk until they are used.
-
-    `verify` compares the checksum of every array, which reads them all; None means: unless memory-mapped.
-    """
-    header, start, buffer = _open(path, mmap)
-    allowed = {**_REQUIRED, **_STATISTICS}
-    arrays = {}
-    for entry in header["arrays"]:
-        array = _array(path, entry, allowed, buffer, start, header["size"])
-        if (not mmap if verify is None else verify) and zlib.crc32(_bytes(array)) != entry["crc32"]:
-            _damaged(path, f"the array {entry['name']!r} does not match its checksum")
-        arrays[entry["name"]] = array
+def read(path: Path) -> HigherOrderNetwork:
+    """Return the network in the file; its names, nodes and edges are checked before anything uses them."""
+    header, data = _open(path)
+    arrays: dict[str, NDArray[Any]] = {}
+    for entry in header.mappings("arrays"):
+        name = entry.text("name")
+        if name in arrays:
+            _damaged(path, f"the array {name!r} is there twice")
+        arrays[name] = _array(path, entry, data)
     missing = [name for name in _REQUIRED if name not in arrays]
     if missing:
         _damaged(path, f"the array {missing[0]!r} is not there")
-    names = _vocabulary(path, arrays["names"], arrays["name_offsets"])
+    grown = _parameters(header.mapping("parameters")) if header.has("parameters") else None
     try:
-        grown = header.get("parameters")
-        parameters = None if grown is None else GrowParameters(**grown)
-        known = {name: arrays[name] for name in _STATISTICS if name in arrays}
-        statistics = ContextStatistics(**known) if known else None
-        columns = {name: arrays[name] for name in (*_KINDS, "weights")}
-        return HigherOrderNetwork(names, **columns, statistics=statistics, parameters=parameters)
-    except (HonlearnError, TypeError) as error:
+        check_names(arrays["names"], arrays["name_offsets"])
+        network = HigherOrderNetwork(
+            Vocabulary(arrays["names"], arrays["name_offsets"]),
+            **{name: arrays[name] for name in (*_KINDS, "weights")},
+            statistics=_statistics(path, arrays),
+            parameters=grown,
+        )
+        check_nodes(network)
+    except InputError as error:
+        if isinstance(error, FormatError):
+            raise
         _damaged(path, str(error))
+    return network
 
 
 def _arrays(network: HigherOrderNetwork) -> dict[str, NDArray[Any]]:
@@ -101,8 +109,8 @@ def _arrays(network: HigherOrderNetwork) -> dict[str, NDArray[Any]]:
     return {name: np.ascontiguousarray(a, a.dtype.newbyteorder("<")) for name, a in arrays.items()}
 
 
-def _open(path: Path, mmap: bool) -> tuple[dict[str, Any], int, Any]:
-    """Return the header, where the data starts, and the bytes of the file; sizes are checked."""
+def _open(path: Path) -> tuple[Fields, NDArray[np.uint8]]:
+    """Return the header and the data, as many bytes as the header says."""
     with open(path, "rb") as file:
         size = file.seek(0, 2)
         file.seek(0)
@@ -118,68 +126,62 @@ def _open(path: Path, mmap: bool) -> tuple[dict[str, Any], int, Any]:
             raise FormatError(
                 f"{path}: version {version} of the format, and this honlearn reads {VERSION}; update honlearn"
             )
+        start = _aligned(_START.size + length)
+        if length > _MOST_HEADER:
+            _damaged(path, f"a header of {length:,} bytes")
         raw = file.read(length)
         if len(raw) < length or zlib.crc32(raw) != checksum:
             _damaged(path, "its header was cut short" if len(raw) < length else "its header has changed")
-        header = _header(path, raw)
-        start = _aligned(_START.size + length)
-        if size != start + header["size"]:
-            _damaged(path, f"{size:,} bytes, expected {start + header['size']:,}")
-        if mmap:
-            return header, start, memory.mmap(file.fileno(), 0, access=memory.ACCESS_READ)
-        file.seek(0)
-        return header, start, file.read()
+        header = Fields(parse_json(raw, f"{path}: its header"), f"{path}: its header")
+        wanted = header.integer("size", 0)
+        if size != start + wanted:
+            _damaged(path, f"{size:,} bytes, expected {start + wanted:,}")
+        data = _aligned_bytes(wanted)
+        file.seek(start)
+        # The file may have been cut short since its size was asked for.
+        if file.readinto(data.data) != wanted:
+            _damaged(path, "it was cut short while it was read")
+        return header, data
 
 
-def _header(path: Path, raw: bytes) -> dict[str, Any]:
-    """Return the header if it has the shape that the rest relies on."""
-    try:
-        header = json.loads(raw)
-        whole = [header["size"], *(e[key] for e in header["arrays"] for key in ("length", "offset", "crc32"))]
-        good = all(type(value) is int and value >= 0 for value in whole)
-        good = good and all(
-            isinstance(e["name"], str) and isinstance(e["dtype"], str) for e in header["arrays"]
-        )
-    except (ValueError, KeyError, TypeError):
-        good = False
-    if not good:
-        _damaged(path, "its header is not valid")
-    assert isinstance(header, dict)
-    return header
-
-
-def _array(
-    path: Path, entry: dict[str, Any], allowed: dict[str, tuple[str, ...]], buffer: Any, start: int, size: int
-) -> NDArray[Any]:
-    name, length = entry["name"], entry["length"]
-    if entry["dtype"] not in allowed.get(name, ()):
-        _damaged(path, f"the array {name!r} of {entry['dtype']} is not part of the format")
-    dtype = np.dtype(entry["dtype"])
-    if entry["offset"] % _ALIGN or entry["offset"] + length * dtype.itemsize > size:
+def _array(path: Path, entry: Fields, data: NDArray[np.uint8]) -> NDArray[Any]:
+    """Return the array that the entry describes, if it is one of the format and matches its checksum."""
+    name, kind = entry.text("name"), entry.text("dtype")
+    first, length = entry.integer("offset", 0), entry.integer("length", 0)
+    if kind not in {**_REQUIRED, **_STATISTICS}.get(name, ()):
+        _damaged(path, f"the array {shown(name)} of {shown(kind)} is not part of the format")
+    dtype = np.dtype(kind)
+    end = first + length * dtype.itemsize
+    if first % _ALIGN or end > len(data):
         _damaged(path, f"the array {name!r} lies outside the file")
-    if not length:
-        return np.empty(0, dtype)
-    return np.frombuffer(buffer, dtype, length, start + entry["offset"])
+    if zlib.crc32(data[first:end].data) != entry.integer("crc32"):
+        _damaged(path, f"the array {name!r} does not match its checksum")
+    return data[first:end].view(dtype)
 
 
-def _vocabulary(path: Path, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Vocabulary:
-    """Return the names if they are UTF-8 and their offsets lie between characters."""
-    good = (
-        len(offsets) > 0
-        and offsets[0] == 0
-        and offsets[-1] == len(data)
-        and bool((np.diff(offsets) > 0).all())
-    )
-    if good:
-        starts = data[offsets[:-1]]
-        good = not bool(((starts & 0xC0) == 0x80).any())
-        try:
-            str(data.tobytes(), "utf-8")
-        except UnicodeDecodeError:
-            good = False
-    if not good:
-        _damaged(path, "its names are not valid")
-    return Vocabulary(data, offsets)
+def _parameters(grown: Fields) -> GrowParameters:
+    grown.only("order", "tau", "min_support")
+    tau = grown.number("tau", 0) if grown.has("tau") else None
+    return GrowParameters(grown.integer("order", 1, MAX_ORDER), tau, grown.integer("min_support", 1))
+
+
+def _statistics(path: Path, arrays: dict[str, NDArray[Any]]) -> ContextStatistics | None:
+    """Return the statistics of the builder if they are there, all of them."""
+    known = {name: arrays[name] for name in _STATISTICS if name in arrays}
+    if not known:
+        return None
+    if len(known) < len(_STATISTICS):
+        _damaged(path, f"of the statistics, only {listed(known)} is there")
+    flags = known["by_extension"].view(np.uint8)
+    if flags.max(initial=0) > 1:
+        _damaged(path, f"the array 'by_extension' holds {flags.max()}, expected 0 or 1")
+    return ContextStatistics(**known)
+
+
+def _aligned_bytes(size: int) -> NDArray[np.uint8]:
+    buffer = np.empty(size + _ALIGN, np.uint8)
+    first = -buffer.ctypes.data % _ALIGN
+    return buffer[first : first + size]
 
 
 def _bytes(array: NDArray[Any]) -> memoryview:

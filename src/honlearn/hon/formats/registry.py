@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from honlearn.errors import HonlearnError, InputError, MissingFileError, ParameterError, did_you_mean, listed
+from honlearn.errors import HonlearnError, InputError, MissingFileError, did_you_mean, listed
 from honlearn.hon.network import HigherOrderNetwork
 
 
@@ -33,7 +33,7 @@ class Format:
 FORMATS = {
     f.suffix: f
     for f in (
-        Format(".hon", "native, memory-mappable, keeps the statistics of the builder", "native", True),
+        Format(".hon", "native, keeps the statistics of the builder", "native", True),
         Format(".txt", "the edge list that GrowHON writes: source target weight", "growhon", True),
         Format(".parquet", "edge table: source, target, weight", "parquet", True),
         Format(".net", "Infomap states", "infomap", False),
@@ -66,21 +66,21 @@ def save(network: HigherOrderNetwork, path: str | os.PathLike[str]) -> None:
     check_target(path).load().write(network, Path(path))
 
 
-def load_network(path: str | os.PathLike[str], *, mmap: bool = False) -> HigherOrderNetwork:
+def load_network(path: str | os.PathLike[str]) -> HigherOrderNetwork:
     """Return the network in `path`: ``.hon``, ``.txt`` (GrowHON's edge list) or ``.parquet``.
 
-    `mmap` leaves the arrays of a ``.hon`` file on disk until they are used.
+    The file is read into memory and checked: whatever happens to it later, the network stays what it is.
     """
     source = Path(path)
     try:
-        return _load(source, mmap)
+        return _load(source)
     except OSError as error:
         if isinstance(error, HonlearnError):
             raise
         raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
 
 
-def _load(source: Path, mmap: bool) -> HigherOrderNetwork:
+def _load(source: Path) -> HigherOrderNetwork:
     if source.is_dir():
         raise InputError(f"{source}: is a folder; name a file")
     form = _format_of(source)
@@ -90,11 +90,7 @@ def _load(source: Path, mmap: bool) -> HigherOrderNetwork:
     if not source.exists():
         near = did_you_mean(source.name, sorted(os.listdir(source.parent))) if source.parent.is_dir() else ""
         raise MissingFileError(f"{source}: no such file{near}")
-    if mmap and form.suffix != ".hon":
-        raise ParameterError(
-            f"{source}: only .hon files can be memory-mapped; convert it first or leave mmap off"
-        )
-    network = form.load().read(source, mmap=True) if mmap else form.load().read(source)
+    network = form.load().read(source)
     assert isinstance(network, HigherOrderNetwork)
     return network
 
