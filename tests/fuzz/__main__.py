@@ -30,13 +30,15 @@ def main() -> int:
     if given.case is not None:
         if len(chosen) != 1:
             parser.error("--case needs one --target")
-        reports = [run_target(chosen[0], seed, first=given.case, last=given.case + 1)]
+        running = iter([run_target(chosen[0], seed, first=given.case, last=given.case + 1)])
     else:
-        reports = run_targets(chosen, seed, 60 * given.minutes, given.jobs)
+        running = run_targets(chosen, seed, 60 * given.minutes, given.jobs)
     print(f"{'target':18}{'cases':>9}{'refused':>9}{'loaded':>9}{'failures':>9}{'distinct':>9}   seed {seed}")
-    for one in reports:
+    reports = []
+    for one in running:
+        reports.append(one)
         counts = (one.cases, one.refused, one.loaded, len(one.failures), len(one.distinct()))
-        print(f"{one.target:18}" + "".join(f"{count:>9,}" for count in counts))
+        print(f"{one.target:18}" + "".join(f"{count:>9,}" for count in counts), flush=True)
     failed = [one for one in reports if one.failures]
     for one in failed:
         print(f"\n{one.described()}")

@@ -1,4 +1,4 @@
-"""Targets: files of networks, read whole or mapped, and learners on a network that was read."""
+"""Targets: files of networks, and learners on a network that was read."""
 
 from __future__ import annotations
 
@@ -26,10 +26,6 @@ def _use(path: Path) -> None:
     use_network(hl.load_network(path))
 
 
-def _use_mapped(path: Path) -> None:
-    use_network(hl.load_network(path, mmap=True))
-
-
 def _use_written_only(path: Path) -> None:
     try:
         hl.load_network(path)
@@ -54,7 +50,6 @@ def _use_in_training(path: Path) -> None:
 
 TARGETS = [
     Target("hon", _make("network.hon", "first.hon"), _use, cases=400),
-    Target("hon-mapped", _make("network.hon"), _use_mapped, cases=200),
     Target("hon-training", _make("network.hon"), _use_in_training, cases=40),
     Target("edge-list", _make("network.txt", "first.txt"), _use),
     Target("edge-table", _make("network.parquet"), _use),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,8 +104,15 @@ def run_target(
     return report
 
 
-def run_targets(targets: list[str], seed: int, seconds: float, jobs: int) -> list[Report]:
-    """Run several targets side by side; each has its share of the time."""
+def run_targets(targets: list[str], seed: int, seconds: float, jobs: int) -> Iterator[Report]:
+    """Yield the reports of several targets that run side by side, each with its share of the time."""
     share = seconds * min(jobs, len(targets)) / len(targets)
+
+    def run(target: str) -> Report:
+        try:
+            return run_target(target, seed, seconds=share)
+        except RuntimeError as error:  # one target that cannot be run stops no other, and is no success
+            return Report(target, failures=[Failure(target, seed, 0, "cannot be run", "", str(error))])
+
     with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(lambda target: run_target(target, seed, seconds=share), targets))
+        yield from pool.map(run, targets)
