@@ -186,10 +186,9 @@ def run_case(target: Target, document: Path) -> dict[str, str]:
 
 
 def _is_ours(told: warnings.WarningMessage) -> bool:
-    """Return whether honlearn warned on purpose: a category of its own, or a UserWarning from its files."""
-    return told.category.__module__.startswith("honlearn") or (
-        told.category is UserWarning and "/honlearn/" in told.filename
-    )
+    """Return whether honlearn warned on purpose: a category of its own, or a UserWarning to its caller."""
+    ours = any(part in told.filename for part in ("/honlearn/", "/fuzz/"))
+    return told.category.__module__.startswith("honlearn") or (told.category is UserWarning and ours)
 
 
 def _failure(error: BaseException, what: str) -> dict[str, str]:
