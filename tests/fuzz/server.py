@@ -32,6 +32,7 @@ from fuzz.targets import TARGETS
 from honlearn.errors import HonlearnError
 
 BATCH = 200
+HANG = "hang"
 # Bytes that a case may take beyond what the process has when it begins.
 MEMORY = 1 << 30
 # What others say to developers, not to whoever reads a file.
@@ -63,8 +64,14 @@ def serve(job: Job) -> None:
         number, end = job.first, time.monotonic() + job.seconds
         while number < job.last and time.monotonic() < end:
             for result in _batch(target, job, root, range(number, min(number + BATCH, job.last)), end):
+                number = result["number"]
+                if result.get("what") == HANG:
+                    # A busy machine, or a fork at a bad moment, looks like one: it has to hang twice.
+                    (result,) = _batch(target, job, root, range(number, number + 1), float("inf"))
+                if result.pop("died", False):
+                    _keep(root / "kept", job, number)
                 print(json.dumps(result), flush=True)
-                number = result["number"] + 1
+                number += 1
 
 
 def _in_child(work: Any, what: str) -> None:
@@ -111,8 +118,7 @@ def _batch(target: Target, job: Job, root: Path, numbers: range, end: float) -> 
                 yield told
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if running is not None:
-        yield {"number": running, "outcome": "failure", **_death(status, crash)}
-        _keep(root / "kept", job, running)
+        yield {"number": running, "outcome": "failure", "died": True, **_death(status, crash)}
     elif status:
         raise RuntimeError(f"the fuzzer itself failed on {target.name}:\n{crash.read_text('utf-8')}")
 
@@ -120,7 +126,7 @@ def _batch(target: Target, job: Job, root: Path, numbers: range, end: float) -> 
 def _death(status: int, crash: Path) -> dict[str, str]:
     name = signal.Signals(-status).name if status < 0 else f"exit {status}"
     if name == "SIGALRM":
-        name = "hang"
+        name = HANG
     stack = re.findall(
         r'File "([^"]+)", line (\d+)', crash.read_text("utf-8", "replace") if crash.exists() else ""
     )
