@@ -98,7 +98,7 @@ def _use_settings(path: Path) -> None:
 
 
 TARGETS = [
-    Target("run", _make_run, _use_run, cases=100),
+    Target("run", _make_run, _use_run, cases=60),
     Target("results", _make_run, _use_results, cases=60),
     Target("search", _make_search, _use_search, cases=60),
     Target("folds-and-spaces", _make_settings, _use_settings),
