@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON_BIN = $(VENV)/bin/python
 export VENV
 
-.PHONY: help demo test faults check bench setup
+.PHONY: help demo test faults fuzz check bench setup
 
 help:            ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 10
@@ -19,6 +19,10 @@ test:            ## every test, in parallel
 faults:          ## commands killed at random moments, full and read-only disks; ARGS="--kills 200"
 	@scripts/setup.sh dev
 	@$(PYTHON_BIN) tests/faults/harness.py $(ARGS)
+
+fuzz:            ## damaged files for every reader; ARGS="--minutes 10 --seed 7 --target hon"
+	@scripts/setup.sh dev
+	@PYTHONPATH="tests$${PYTHONPATH:+:$$PYTHONPATH}" $(PYTHON_BIN) -m fuzz $(ARGS)
 
 check:           ## style and types
 	@scripts/setup.sh dev

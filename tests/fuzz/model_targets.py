@@ -1,0 +1,94 @@
+"""Targets: saved models, and checkpoints from which a fit goes on."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+import honlearn as hl
+from fuzz.checks import use_probabilities
+from fuzz.target import Target, labels_of, small_network
+
+_SMALL: dict[str, Any] = {"max_epochs": 2, "n_threads": 1, "random_state": 0}
+_ENSEMBLE: dict[str, Any] = {**_SMALL, "n_learners": 2, "widths": (4, 4)}
+# One of each way to keep a state: whole graphs, attention, subgraphs, kernels, vectors, counts.
+_NODE_BASELINES = ("gcn", "ho-gnn", "honem", "path-kernel", "majority")
+_LINK_BASELINES = ("graphsage", "popularity")
+
+
+def _fit(name: str, task: str, **more: Any) -> Any:
+    """Return the fitted model of this name on the small network."""
+    from honlearn.experiments.registry import find_model
+
+    network = small_network()
+    entry = find_model(name, task)
+    wanted = {**_ENSEMBLE, "width": 4, "dimensions": 4, **more}
+    model = entry.make(network, **{key: value for key, value in wanted.items() if key in entry.keywords()})
+    if task == "links":
+        return model.fit()
+    known = labels_of(network)
+    return model.fit(list(known), np.array(list(known.values())))
+
+
+def _make_models(*models: tuple[str, str]) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        for name, task in models:
+            _fit(name, task).save(folder / f"{task}-{name}")
+
+    return make
+
+
+def _use_model(path: Path) -> None:
+    model = hl.load_model(path)
+    names = list(model.network.vocabulary.names)[:3]
+    asked = [(names[0], names[-1]), (names[-1], names[0])] if path.name.startswith("links") else names
+    use_probabilities(model.predict_proba(asked), len(model.classes_))
+    model.predict(asked)
+    repr(model), model.history_
+    if hasattr(model, "member_proba"):
+        for one in model.member_proba(asked):
+            use_probabilities(one)
+
+
+@contextlib.contextmanager
+def _keeping_files() -> Iterator[None]:
+    """Let a fit leave its checkpoints, which it removes when it is done."""
+    with mock.patch.object(Path, "unlink", return_value=None):
+        yield
+
+
+def _make_checkpoints(folder: Path) -> None:
+    for name in ("dge-bag", "gcn", "path2vec"):
+        (folder / name).mkdir()
+        with _keeping_files():
+            _resume(folder / name)
+
+
+def _resume(folder: Path) -> Any:
+    more: dict[str, Any] = {"checkpoint": folder / "fit.ckpt", "checkpoint_seconds": 0.0, "n_epochs": 2}
+    if folder.name == "dge-bag":
+        more |= {"edge_power": "auto"}
+    return _fit(folder.name, "nodes", **more)
+
+
+def _use_checkpoint(path: Path) -> None:
+    model = _resume(path)
+    use_probabilities(model.predict_proba(list(model.network.vocabulary.names)[:3]))
+
+
+TARGETS = [
+    Target("node-model", _make_models(("dge-bag", "nodes"), ("dge-concat*", "nodes")), _use_model, cases=120),
+    Target("link-model", _make_models(("dge-pool", "links")), _use_model, cases=80),
+    Target(
+        "baseline-model",
+        _make_models(*((n, "nodes") for n in _NODE_BASELINES), *((n, "links") for n in _LINK_BASELINES)),
+        _use_model,
+        cases=120,
+    ),
+    Target("checkpoint", _make_checkpoints, _use_checkpoint, cases=40),
+]

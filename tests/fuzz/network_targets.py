@@ -1,0 +1,59 @@
+"""Targets: files of networks, and learners on a network that was read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import honlearn as hl
+from fuzz.checks import Broken, use_network, use_probabilities
+from fuzz.target import Target, small_network
+from honlearn.errors import HonlearnError
+
+
+def _make(*names: str) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        for name in names:
+            network = small_network().first_order() if name.startswith("first") else small_network()
+            network.save(folder / name)
+
+    return make
+
+
+def _use(path: Path) -> None:
+    use_network(hl.load_network(path))
+
+
+def _use_written_only(path: Path) -> None:
+    try:
+        hl.load_network(path)
+    except HonlearnError:
+        return
+    raise Broken(f"not so: {path.suffix} is written only")
+
+
+def _use_in_training(path: Path) -> None:
+    """Train on the network: the compiled loops index by its arrays without looking."""
+    from honlearn import DGEClassifier, DGELinkPredictor
+
+    network = hl.load_network(path)
+    small = {"n_learners": 1, "widths": (4,), "max_epochs": 1, "n_threads": 1, "random_state": 0}
+    names = list(network.vocabulary.names)
+    y = np.array([i % 2 for i in range(len(names))])
+    classifier = DGEClassifier(network, **small).fit(names, y)
+    use_probabilities(classifier.predict_proba(names[:3]))
+    predictor = DGELinkPredictor(network, **small).fit()
+    use_probabilities(predictor.predict_proba([(names[0], names[1])]), 2)
+
+
+TARGETS = [
+    Target("hon", _make("network.hon", "first.hon"), _use, cases=400),
+    Target("hon-training", _make("network.hon"), _use_in_training, cases=40),
+    Target("edge-list", _make("network.txt", "first.txt"), _use),
+    Target("edge-table", _make("network.parquet"), _use),
+    Target(
+        "written-only", _make("network.net", "network.graphml", "network.gexf"), _use_written_only, cases=60
+    ),
+]
