@@ -27,7 +27,7 @@ from honlearn.engine.runtime import Runtime
 from honlearn.jit import njit
 
 SLOPE = 0.2
-_FAST = {"contract", "nsz"}
+_FAST = {"contract", "nsz", "reassoc"}
 
 
 class Scores(NamedTuple):
@@ -91,17 +91,71 @@ class _Attend(torch.autograd.Function):
         return None, None, None, None, None, *grads
 
 
-@njit(inline="always", error_model="numpy")
-def _score(head: Any, width: Any, source: Any, target: Any, vector: Any, extra: Any) -> Any:
-    """Return e of one head from a source's row and a target's row."""
-    if len(vector):
-        total = extra
-        for j in range(head * width, (head + 1) * width):
-            z = source[j] + target[j]
-            total += vector[j] * (z if z > 0 else np.float32(SLOPE) * z)
-        return total
-    z = source[head] + target[head] + extra
-    return z if z > 0 else np.float32(SLOPE) * z
+# Rows are never passed as views: each is a counted reference, which costs more than the arithmetic on it.
+
+
+@njit(fastmath=_FAST, error_model="numpy")
+def _leaky_dot(a: Any, i: Any, b: Any, r: Any, vector: Any, first: Any, last: Any) -> Any:
+    """Return Σ vector[j] · leaky_relu(a[i, j] + b[r, j]) over j from first to last."""
+    total, slope = np.float32(0), np.float32(SLOPE)
+    for j in range(first, last):
+        z = a[i, j] + b[r, j]
+        total += vector[j] * max(z, slope * z)
+    return total
+
+
+@njit(fastmath=_FAST, error_model="numpy")
+def _leaky_dot_back(
+    a: Any,
+    i: Any,
+    grad_a: Any,
+    b: Any,
+    r: Any,
+    vector: Any,
+    first: Any,
+    last: Any,
+    g: Any,
+    grad_b: Any,
+    grad_vector: Any,
+) -> Any:
+    """Add g times the gradients of :func:`_leaky_dot`."""
+    slope = np.float32(SLOPE)
+    for j in range(first, last):
+        z = a[i, j] + b[r, j]
+        grad_vector[j] += g * max(z, slope * z)
+        part = g * vector[j] * (np.float32(1) if z > 0 else slope)
+        grad_a[i, j] += part
+        grad_b[r, j] += part
+
+
+@njit(fastmath=_FAST, error_model="numpy")
+def _fill_scores(
+    learner: Any, r: Any, row: Any, indptr: Any, column: Any, weight: Any, scores: Any, out: Any
+) -> Any:
+    """out[k, h] = e of the k-th entry of the row; out[last, h] = e of the row itself."""
+    heads = out.shape[1]
+    one = learner if scores.source.shape[0] > 1 else 0
+    source, target, own = scores.source[one], scores.target[learner], scores.own_source[learner]
+    vector = scores.vector[learner if scores.vector.shape[0] > 1 else 0]
+    factor = scores.weight[learner if scores.weight.shape[0] > 1 else 0]
+    start, end = indptr[row], indptr[row + 1]
+    width = len(vector) // heads
+    slope = np.float32(SLOPE)
+    for e in range(start, end + 1):
+        c = column[e] if e < end else -1
+        if e < end and c < 0:
+            continue
+        for h in range(heads):
+            extra = factor[h] * weight[e] if e < end else np.float32(0)
+            if len(vector):
+                first, last = h * width, (h + 1) * width
+                if e < end:
+                    out[e - start, h] = extra + _leaky_dot(source, c, target, r, vector, first, last)
+                else:
+                    out[e - start, h] = _leaky_dot(own, r, target, r, vector, first, last)
+            else:
+                z = (source[c, h] if e < end else own[r, h]) + target[r, h] + extra
+                out[e - start, h] = z if z > 0 else slope * z
 
 
 @njit(fastmath=_FAST, error_model="numpy")
@@ -120,83 +174,91 @@ def _attend(
     """Fill out [L, R, H · C], and norms [L, R, 2 H] with the largest score and the sum of exponentials."""
     heads = norms.shape[2] // 2
     width = out.shape[2] // heads
+    most = 0
+    for row in range(len(indptr) - 1):
+        most = max(most, indptr[row + 1] - indptr[row])
+    e_of = np.empty((most + 1, heads), np.float32)
     for learner in range(first, last):
         x = scores.x[learner if scores.x.shape[0] > 1 else 0]
-        source = scores.source[learner if scores.source.shape[0] > 1 else 0]
-        vector = scores.vector[learner if scores.vector.shape[0] > 1 else 0]
-        factor = scores.weight[learner if scores.weight.shape[0] > 1 else 0]
+        values, result, norm = scores.own[learner], out[learner], norms[learner]
         column = indices[learner if indices.shape[0] > 1 else 0]
         weight = weights[learner if weights.shape[0] > 1 else 0]
         which = rows[learner if rows.shape[0] > 1 else 0]
         key, threshold, scale = sites[0][0][learner], sites[0][1], sites[0][2]
         own_key, own_threshold, own_scale = sites[1][0][learner], sites[1][1], sites[1][2]
         for r in range(len(which)):
-            target, own = scores.target[learner, r], scores.own_source[learner, r]
-            result, norm = out[learner, r], norms[learner, r]
             start, end = indptr[which[r]], indptr[which[r] + 1]
-            for h in range(heads):
-                norm[h] = _score(h, width, own, target, vector, np.float32(0))
-                norm[heads + h] = norm[h]
-            for e in range(start, end):
-                c = column[e]
-                if c >= 0:
-                    for h in range(heads):
-                        value = _score(h, width, source[c], target, vector, factor[h] * weight[e])
-                        norm[h] = max(norm[h], value)
+            _fill_scores(learner, r, which[r], indptr, column, weight, scores, e_of)
             kept = hash32(np.uint32(which[r]), own_key) >= own_threshold
-            values = scores.own[learner, r]
             for h in range(heads):
-                p = np.exp(norm[heads + h] - norm[h])
-                norm[heads + h] = p
+                top = e_of[end - start, h]
+                for e in range(start, end):
+                    if column[e] >= 0:
+                        top = max(top, e_of[e - start, h])
+                p = np.exp(e_of[end - start, h] - top)
+                norm[r, h], norm[r, heads + h] = top, p
                 q = p * own_scale if kept else np.float32(0)
                 for j in range(h * width, (h + 1) * width):
-                    result[j] = q * values[j]
+                    result[r, j] = q * values[r, j]
             for e in range(start, end):
                 c = column[e]
                 if c < 0:
                     continue
-                kept = hash32(np.uint32(e), key) >= threshold
+                factor = scale if hash32(np.uint32(e), key) >= threshold else np.float32(0)
                 for h in range(heads):
-                    value = _score(h, width, source[c], target, vector, factor[h] * weight[e])
-                    p = np.exp(value - norm[h])
-                    norm[heads + h] += p
-                    if kept:
-                        q = p * scale
+                    p = np.exp(e_of[e - start, h] - norm[r, h])
+                    norm[r, heads + h] += p
+                    if factor > 0:
+                        q = p * factor
                         for j in range(h * width, (h + 1) * width):
-                            result[j] += q * x[c, j]
+                            result[r, j] += q * x[c, j]
             for h in range(heads):
+                rest = np.float32(1) / norm[r, heads + h]
                 for j in range(h * width, (h + 1) * width):
-                    result[j] /= norm[heads + h]
+                    result[r, j] *= rest
 
 
-@njit(inline="always", error_model="numpy")
-def _score_back(
-    head: Any,
-    width: Any,
-    grad: Any,
-    source: Any,
-    target: Any,
-    vector: Any,
-    extra: Any,
-    grad_source: Any,
-    grad_target: Any,
-    grad_vector: Any,
+@njit(fastmath=_FAST, error_model="numpy")
+def _spread_scores(
+    learner: Any, r: Any, row: Any, indptr: Any, column: Any, weight: Any, scores: Any, grad: Any, slopes: Any
 ) -> Any:
-    """Spread the gradient of e to what it was made of; return that of the weight term."""
-    if len(vector):
-        for j in range(head * width, (head + 1) * width):
-            z = source[j] + target[j]
-            bent = z if z > 0 else np.float32(SLOPE) * z
-            grad_vector[j] += grad * bent
-            slope = grad * vector[j] * (np.float32(1) if z > 0 else np.float32(SLOPE))
-            grad_source[j] += slope
-            grad_target[j] += slope
-        return grad
-    z = source[head] + target[head] + extra
-    slope = grad if z > 0 else np.float32(SLOPE) * grad
-    grad_source[head] += slope
-    grad_target[head] += slope
-    return slope
+    """Add to slopes what the gradients grad[k, h] of :func:`_fill_scores` come from."""
+    heads = grad.shape[1]
+    one = learner if scores.source.shape[0] > 1 else 0
+    source, target, own = scores.source[one], scores.target[learner], scores.own_source[learner]
+    grad_source, grad_target = slopes.source[one], slopes.target[learner]
+    grad_own = slopes.own_source[learner]
+    one = learner if scores.vector.shape[0] > 1 else 0
+    vector, grad_vector = scores.vector[one], slopes.vector[one]
+    one = learner if scores.weight.shape[0] > 1 else 0
+    factor, grad_factor = scores.weight[one], slopes.weight[one]
+    start, end = indptr[row], indptr[row + 1]
+    width = len(vector) // heads
+    slope = np.float32(SLOPE)
+    for e in range(start, end + 1):
+        c = column[e] if e < end else -1
+        if e < end and c < 0:
+            continue
+        for h in range(heads):
+            g = grad[e - start, h]
+            extra = factor[h] * weight[e] if e < end else np.float32(0)
+            through = g
+            if len(vector):
+                parts = (target, r, vector, h * width, (h + 1) * width, g, grad_target, grad_vector)
+                if e < end:
+                    _leaky_dot_back(source, c, grad_source, *parts)
+                else:
+                    _leaky_dot_back(own, r, grad_own, *parts)
+            else:
+                z = (source[c, h] if e < end else own[r, h]) + target[r, h] + extra
+                through = g if z > 0 else slope * g
+                grad_target[r, h] += through
+                if e < end:
+                    grad_source[c, h] += through
+                else:
+                    grad_own[r, h] += through
+            if e < end:
+                grad_factor[h] += through * weight[e]
 
 
 @njit(fastmath=_FAST, error_model="numpy")
@@ -219,69 +281,47 @@ def _attend_back(
     """
     heads = norms.shape[2] // 2
     width = out.shape[2] // heads
-    inner = np.empty(heads, np.float32)
+    most = 0
+    for row in range(len(indptr) - 1):
+        most = max(most, indptr[row + 1] - indptr[row])
+    e_of, inner = np.empty((most + 1, heads), np.float32), np.empty(heads, np.float32)
     for learner in range(first, last):
         one = learner if scores.x.shape[0] > 1 else 0
         x, grad_x = scores.x[one], slopes.x[one]
-        one = learner if scores.source.shape[0] > 1 else 0
-        source, grad_source = scores.source[one], slopes.source[one]
-        one = learner if scores.vector.shape[0] > 1 else 0
-        vector, grad_vector = scores.vector[one], slopes.vector[one]
-        one = learner if scores.weight.shape[0] > 1 else 0
-        factor, grad_factor = scores.weight[one], slopes.weight[one]
+        g, result, norm = grad[learner], out[learner], norms[learner]
+        values, grad_values = scores.own[learner], slopes.own[learner]
         column = indices[learner if indices.shape[0] > 1 else 0]
         weight = weights[learner if weights.shape[0] > 1 else 0]
         which = rows[learner if rows.shape[0] > 1 else 0]
         key, threshold, scale = sites[0][0][learner], sites[0][1], sites[0][2]
         own_key, own_threshold, own_scale = sites[1][0][learner], sites[1][1], sites[1][2]
         for r in range(len(which)):
-            g, norm = grad[learner, r], norms[learner, r]
-            target, grad_target = scores.target[learner, r], slopes.target[learner, r]
-            own, grad_own_source = scores.own_source[learner, r], slopes.own_source[learner, r]
-            values, grad_own = scores.own[learner, r], slopes.own[learner, r]
-            factor_kept = (
-                own_scale if hash32(np.uint32(which[r]), own_key) >= own_threshold else np.float32(0)
-            )
+            start, end = indptr[which[r]], indptr[which[r] + 1]
+            _fill_scores(learner, r, which[r], indptr, column, weight, scores, e_of)
+            kept = own_scale if hash32(np.uint32(which[r]), own_key) >= own_threshold else np.float32(0)
             for h in range(heads):
                 total, dot = np.float32(0), np.float32(0)
                 for j in range(h * width, (h + 1) * width):
-                    total += g[j] * out[learner, r, j]
-                    dot += g[j] * values[j]
+                    total += g[r, j] * result[r, j]
+                    dot += g[r, j] * values[r, j]
                 inner[h] = total
-                value = _score(h, width, own, target, vector, np.float32(0))
-                alpha = np.exp(value - norm[h]) / norm[heads + h]
+                alpha = np.exp(e_of[end - start, h] - norm[r, h]) / norm[r, heads + h]
+                e_of[end - start, h] = alpha * (kept * dot - total)
                 for j in range(h * width, (h + 1) * width):
-                    grad_own[j] += alpha * factor_kept * g[j]
-                slope = alpha * (factor_kept * dot - total)
-                _score_back(
-                    h,
-                    width,
-                    slope,
-                    own,
-                    target,
-                    vector,
-                    np.float32(0),
-                    grad_own_source,
-                    grad_target,
-                    grad_vector,
-                )
-            for e in range(indptr[which[r]], indptr[which[r] + 1]):
+                    grad_values[r, j] += alpha * kept * g[r, j]
+            for e in range(start, end):
                 c = column[e]
                 if c < 0:
                     continue
-                factor_kept = scale if hash32(np.uint32(e), key) >= threshold else np.float32(0)
+                kept = scale if hash32(np.uint32(e), key) >= threshold else np.float32(0)
                 for h in range(heads):
-                    extra = factor[h] * weight[e]
-                    value = _score(h, width, source[c], target, vector, extra)
-                    alpha = np.exp(value - norm[h]) / norm[heads + h]
+                    alpha = np.exp(e_of[e - start, h] - norm[r, h]) / norm[r, heads + h]
                     dot = np.float32(0)
-                    for j in range(h * width, (h + 1) * width):
-                        dot += g[j] * x[c, j]
-                    for j in range(h * width, (h + 1) * width):
-                        grad_x[c, j] += alpha * factor_kept * g[j]
-                    slope = alpha * (factor_kept * dot - inner[h])
-                    through = _score_back(
-                        h, width, slope, source[c], target, vector, extra,
-                        grad_source[c], grad_target, grad_vector,
-                    )  # fmt: skip
-                    grad_factor[h] += through * weight[e]
+                    if kept > 0:
+                        for j in range(h * width, (h + 1) * width):
+                            dot += g[r, j] * x[c, j]
+                        q = alpha * kept
+                        for j in range(h * width, (h + 1) * width):
+                            grad_x[c, j] += q * g[r, j]
+                    e_of[e - start, h] = alpha * (kept * dot - inner[h])
+            _spread_scores(learner, r, which[r], indptr, column, weight, scores, e_of, slopes)
