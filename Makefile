@@ -33,6 +33,7 @@ check:           ## style and types
 bench:           ## speed and memory; SCALE=0.01 for a quick look
 	@scripts/setup.sh dev
 	@$(PYTHON_BIN) benchmarks/bench_grow.py $(ARGS)
+	@$(PYTHON_BIN) benchmarks/bench_train.py
 
 setup:           ## only the set-up, with the tools of the tests
 	@scripts/setup.sh dev
