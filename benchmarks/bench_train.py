@@ -4,8 +4,8 @@
 
 Each row is CPU milliseconds for one step (forward, backward, Adam) of one learner: GraphSAGE with weighted
 means over in- and out-neighbours, two layers of 128, on identities, with dropout, for an eighth of the
-entities as roots. `built-in` trains all learners side by side; `torch CSR` multiplies with sparse matrices, one learner
-after another; `PyG modules` are ``DirGNNConv(SAGEConv)`` over edges. `one product` is the limit: the sparse
+entities as roots. `built-in` trains all learners side by side; `torch CSR` multiplies with sparse matrices,
+one learner after another; `PyG modules` are ``DirGNNConv(SAGEConv)`` over edges. `one product` is the limit: the sparse
 products of one forward and one backward pass alone. Without NETWORK a random network about as large as the
 paper's Wiki is made, times the scale.
 """
@@ -193,9 +193,8 @@ def main(arguments: list[str] | None = None) -> list[dict[str, object]]:
         for learner in (GCN(), GCNII(), GAT(), GATv2()):
             made = built_in(network, learner, options.learners, roots)
             steps[f"built-in {learner.name}"] = (made, options.learners)
-        print(
-            f"{network.n_nodes:,} nodes, {network.n_edges:,} edges, {count:,} roots, {options.learners} learners"
-        )
+        sizes = f"{network.n_nodes:,} nodes, {network.n_edges:,} edges, {count:,} roots"
+        print(f"{sizes}, {options.learners} learners")
         print(f"{'step of one learner':<22}{'CPU ms':>9}{'x SAGE':>9}")
         for name, (step, learners) in steps.items():
             rows.append({"what": name, "cpu_ms": round(cpu_ms(step, options.repeat) / learners, 2)})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,14 @@ from honlearn.hon.edgelist import from_edges
 TEXT = Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
 
 
-@pytest.fixture(scope="module")
-def made() -> dict[str, Any]:
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     (block,) = re.findall(r"```python\n(.*?)```", TEXT.read_text("utf-8"), re.DOTALL)
     assert len(block.splitlines()) <= 60
-    names: dict[str, Any] = {"__name__": "contributed"}
-    exec(block, names)
-    return names
+    module = types.ModuleType("contributed")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(block, vars(module))
+    return vars(module)
 
 
 @pytest.mark.parametrize("widths", [(8,), (8, 8)])
