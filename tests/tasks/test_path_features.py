@@ -175,7 +175,7 @@ def test_a_loaded_model_is_saved_again_as_it_was(tmp_path: Path) -> None:
     assert again.predict_proba(nodes).tobytes() == model.predict_proba(nodes).tobytes()
 
 
-# --- masked roots --------------------------------------------------------------------------------------------
+# --- masked roots ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mask_self", [True, False])

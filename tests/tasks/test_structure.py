@@ -122,7 +122,7 @@ def test_a_grown_network_has_nothing_to_choose(name: str) -> None:
 
 
 class Judge:
-    """Validates without learning: each network has a probability for the truth, with noise of each example."""
+    """Validates without learning: each network has a probability of the truth, and noise of each example."""
 
     def __init__(self, probabilities: dict[int, float], spread: float = 0.0, stop: int | None = None) -> None:
         self.probabilities, self.spread, self.left = probabilities, spread, stop

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -252,7 +253,12 @@ def described(value: Any) -> Any:
         ]
     if isinstance(value, (list, tuple)):
         return [described(one) for one in value]
-    return getattr(value, "__qualname__", repr(value)) if callable(value) else repr(value)
+    if isinstance(value, partial):
+        return [described(one) for one in (value.func, value.args, sorted(value.keywords.items()))]
+    if callable(value):
+        # Not its representation, which may hold an address.
+        return getattr(value, "__qualname__", type(value).__qualname__)
+    return repr(value)
 
 
 def disagreement(members: NDArray[np.float32]) -> NDArray[np.float64]:
