@@ -67,8 +67,8 @@ class Case:
 
 
 @cache
-def tiny() -> tuple[HigherOrderNetwork, list[str], list[str]]:
-    """Return a higher-order network of two groups of seven entities, their names and groups."""
+def tiny_paths() -> list[list[str]]:
+    """Return walks with memory in two groups of seven entities."""
     random = np.random.default_rng(0)
     paths = []
     for _ in range(60):
@@ -78,7 +78,13 @@ def tiny() -> tuple[HigherOrderNetwork, list[str], list[str]]:
             walk.append((walk[-2] * 2 + 1) % 7 if random.random() < 0.6 else int(random.integers(7)))
         names = [f"{'ab'[group]}{place}" for place in walk]
         paths.append([*names, "b0"] if random.random() < 0.1 else names)
-    hon = hl.grow(paths, order=2, tau=0.5, min_support=2)
+    return paths
+
+
+@cache
+def tiny() -> tuple[HigherOrderNetwork, list[str], list[str]]:
+    """Return a higher-order network of two groups of seven entities, their names and groups."""
+    hon = hl.grow(tiny_paths(), order=2, tau=0.5, min_support=2)
     nodes = list(hon.vocabulary)
     assert (len(nodes), hon.n_conditional > 4) == (14, True)
     return hon, nodes, [name[0] for name in nodes]
@@ -94,13 +100,13 @@ def learner_of(names: Sequence[str], masked: bool = False) -> Any:
 
 def make_ensemble(case: Case, **given: Any) -> DGEClassifier | DGELinkPredictor:
     """Return the estimator of a case, trained for a few epochs in a few batches, not fitted."""
-    hon = tiny()[0]
     nodes = case.task == "nodes"
     training = Training(
         max_epochs=3, patience=1, batch_size=4 if nodes else 40, refit=2.0, validation_fraction=0.25
     )
     training.set_params(**{name: given.pop(name) for name in list(given) if name in training.get_params()})
     settings = {
+        "network": tiny()[0],
         "learner": learner_of(case.learners, masked=nodes),
         "n_learners": N_LEARNERS if len(case.learners) == 1 else 4,
         "variant": case.variant,
@@ -112,8 +118,8 @@ def make_ensemble(case: Case, **given: Any) -> DGEClassifier | DGELinkPredictor:
         "random_state": 0,
     }
     if nodes:
-        return DGEClassifier(hon, **settings | {"path_kernel": PathKernel(vectors=0, share=0)} | given)
-    return DGELinkPredictor(hon, **settings | {"pairs": Pairs(width=5)} | given)
+        return DGEClassifier(**settings | {"path_kernel": PathKernel(vectors=0, share=0)} | given)
+    return DGELinkPredictor(**settings | {"pairs": Pairs(width=5)} | given)
 
 
 def fit(case: Case, **given: Any) -> Any:

@@ -8,9 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ensemble_cases import LEARNERS, PAIRS, Case, MeanNetwork, asked, fit, fitted, learner_of, make_ensemble
+from ensemble_cases import (
+    LEARNERS,
+    PAIRS,
+    Case,
+    MeanNetwork,
+    asked,
+    fit,
+    fitted,
+    learner_of,
+    make_ensemble,
+    tiny_paths,
+)
 
-from honlearn import load_model
+import honlearn
+from honlearn import Structure, load_model
 from honlearn.ensemble.ensemble import Ensemble
 from honlearn.ensemble.training import Trainer
 from honlearn.errors import FormatError, InputError, ParameterError
@@ -157,6 +169,16 @@ def test_what_makes_a_module_is_described_without_its_address() -> None:
     assert one != other
 
 
+def test_a_model_of_modules_reads_path_vectors_and_has_a_kernel(tmp_path: Path) -> None:
+    case = Case(("torch",))
+    model, X = fit(case, path_kernel=None, n_learners=2), asked(case)
+    assert model.path_vectors_.shape == (14, 7)
+    assert model.kernel_share_ in np.arange(11) / 20
+    model.save(tmp_path / "model")
+    again = load_model(tmp_path / "model", make=MeanNetwork)
+    assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+
+
 # --- mixed ensembles ---------------------------------------------------------------------------------
 
 
@@ -183,6 +205,27 @@ def test_learners_of_a_pooled_mixture_start_as_in_one_of_their_kind(variant: str
         own = mixed.stacks[number].state_dict()
         for key, tensor in plain.stacks[0].state_dict().items():
             assert own[key].numpy().tobytes() == tensor[places].numpy().tobytes()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_mixed_bag_chooses_its_network(task: str) -> None:
+    case = Case(MIXED, task=task)
+    counts = honlearn.count_grams(tiny_paths(), order=2)
+    given = {"network": counts, "structure": Structure(min_support=2), "max_epochs": 1, "refit": 0}
+    model = fit(case, **given)
+    assert model.search_results_["chosen"].sum() == 1
+    # Learners 0 and 1 judge first, of the first two kinds, then 2.
+    assert model.search_results_["learners"].tolist() == [3, 3, 3]
+    plain = fit(case, **given | {"network": model.network_, "structure": None})
+    assert plain.predict_proba(asked(case)).tobytes() == model.predict_proba(asked(case)).tobytes()
+
+
+def test_a_mixed_bag_chooses_the_power_of_weights_where_it_is_open() -> None:
+    case = Case(MIXED)
+    model = fit(case, learner=[SAGE(6, edge_power="auto"), GCN(6, edge_power=0.1)], max_epochs=1)
+    kinds = model.architecture_.kinds
+    assert [kind.edge_power for kind in kinds] == [model.edge_power_, 0.1]
+    assert len(model.power_results_) == 4
 
 
 def test_names_and_objects_can_be_mixed() -> None:

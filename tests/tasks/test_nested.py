@@ -141,7 +141,6 @@ def test_a_search_over_nested_parameters() -> None:
     expected = own.fit(nodes, y).predict_proba(nodes)
     assert search.best_estimator_.predict_proba(nodes).tobytes() == expected.tobytes()
     assert (model.learner, model.training.learning_rate) == ("sage", 0.01)
-    assert len({score for score in search.cv_results_["mean_test_score"]}) >= 1
 
 
 def test_a_search_over_kinds_of_learner() -> None:
@@ -166,7 +165,7 @@ def test_a_search_over_kinds_of_learner() -> None:
         ({"training__refit__x": 3}, "Training has no parameter 'refit__x'"),
         (
             {"trainin__refit": 3},
-            "DGEClassifier has no parameter object 'trainin'; there are learner, training",
+            "has no parameter object 'trainin'; there are learner, training",
         ),
         ({"pairs__width": 3}, "DGEClassifier has no parameter object 'pairs'"),
         ({"learner": "cat", "learner__heads": 3}, r"'learner' parameter .* did you mean 'gat'\?"),
@@ -203,7 +202,7 @@ def test_a_constructor_has_at_most_fourteen_arguments(made: Any) -> None:
 
 
 def suggestion(made: Any, name: str, value: Any) -> tuple[str, str]:
-    """Return the two ways that the error of an old keyword suggests: a keyword, and arguments of set_params."""
+    """Return what the error of an old keyword suggests: a keyword, and an argument of set_params."""
     hon = tiny()[0]
     with pytest.raises(ParameterError, match=f"^{made.__name__} has no '{name}'") as caught:
         made(hon, **{name: value})
@@ -263,7 +262,7 @@ def test_what_echo_was_is_said() -> None:
 def test_an_unknown_keyword_is_no_old_one() -> None:
     with pytest.raises(ParameterError, match=r"has no parameter 'variat'; did you mean 'variant'\?"):
         DGEClassifier(tiny()[0], variat="bag")
-    with pytest.raises(ParameterError, match="has no parameter 'zzz'$"):
+    with pytest.raises(ParameterError, match=r"has no parameter 'zzz'$"):
         DGELinkPredictor(tiny()[0], zzz=3)
 
 
