@@ -185,13 +185,15 @@ def test_a_model_of_modules_reads_path_vectors_and_has_a_kernel(tmp_path: Path) 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_learner_of_a_mixed_bag_is_that_learner_in_a_bag_of_its_kind(task: str) -> None:
     case = Case(MIXED, task=task)
-    mixed = fit(case, n_learners=5)
-    members, X = mixed.member_proba(asked(case)), asked(case)
+    mixed, X = fit(case, n_learners=5), asked(case)
+    members = mixed.member_proba(X)
     assert [stack.learner.kind for stack in mixed.ensemble_.stacks] == list(MIXED)
-    for i in range(5):
-        alone = fit(Case((MIXED[i % 3],), task=task), n_learners=5)
-        assert alone.member_proba(X)[i].tobytes() == members[i].tobytes()
-        assert alone.best_epochs_[i] == mixed.best_epochs_[i]
+    for number, name in enumerate(MIXED):
+        alone = fit(Case((name,), task=task), n_learners=5)
+        own, expected = members[number::3], alone.member_proba(X)[number::3]
+        # Torch may round sums over rows otherwise for fewer learners; compiled loops do not.
+        np.testing.assert_allclose(own, expected, atol=0 if name == "sage" else 1e-5)
+        assert alone.best_epochs_[number::3].tolist() == mixed.best_epochs_[number::3].tolist()
 
 
 @pytest.mark.parametrize("variant", ["pool", "concat"])
