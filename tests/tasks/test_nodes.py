@@ -301,7 +301,7 @@ def test_a_random_state_as_scikit_learn_has_it() -> None:
             "'aggregator' parameter of SAGE must be one of 'mean', 'max'",
         ),
         ({"n_learners": 0}, "'n_learners' parameter .* at least 1. Got 0 instead"),
-        ({"widths": ()}, "'widths' parameter .* of SAGE must name 1 to 9 layers"),
+        ({"widths": ()}, "'widths' parameter of SAGE must name 1 to 9 layers"),
         ({"widths": (2,)}, "'widths' parameter .* at least 3"),
         ({"fan_outs": (3,)}, "'fan_outs' parameter .* one number for each of the 2 layers"),
         ({"fan_outs": (3, 0)}, "'fan_outs' parameter .* at least 1"),

@@ -16,6 +16,7 @@ from honlearn.ensemble.training import Trainer
 from honlearn.errors import FormatError, ParameterError
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.learners import SAGE
 from honlearn.learners.base import USUAL_POWER
 from honlearn.tasks.held import Held, HeldOutScore, Ledger
 from honlearn.tasks.powers import POWERS, choose_power
@@ -137,7 +138,8 @@ def test_another_fit_chooses_anew() -> None:
     assert clf.edge_power_ in POWERS
     assert clf.get_params()["learner__edge_power"] == "auto"
     clf.set_params(learner__edge_power=1.0).fit(nodes[TRAIN], y[TRAIN])
-    assert clf.edge_power_ == 1.0
+    assert clf.architecture_.kinds[0].edge_power == 1.0
+    assert not hasattr(clf, "edge_power_")
     assert not hasattr(clf, "power_results_")
     again = clone(clf).fit(nodes[TRAIN], y[TRAIN])
     assert np.array_equal(clf.predict_proba(nodes), again.predict_proba(nodes))
@@ -191,5 +193,5 @@ def test_other_words_are_refused() -> None:
     hon, nodes, y = communities()
     with pytest.raises(ParameterError, match=r"'edge_power' parameter of SAGE .* Got 'outo'"):
         make_classifier(hon, **SHORT, edge_power="outo").fit(nodes, y)
-    with pytest.raises(ParameterError, match=r"'edge_power' parameter of DGELinkPredictor .* Got 'auto'"):
-        hl.DGELinkPredictor(hon, n_learners=1, widths=(4, 4), edge_power="auto").fit()
+    with pytest.raises(ParameterError, match=r"'edge_power' parameter of SAGE .* number .* Got 'auto'"):
+        hl.DGELinkPredictor(hon, SAGE(widths=(4, 4), edge_power="auto"), n_learners=1).fit()

@@ -317,7 +317,7 @@ def test_all_networks_of_links_are_judged_on_the_same_pairs() -> None:
     examples = []
     for grown in (counts.grow(1), counts.grow(2, 1.0), counts.grow(3, 0.0)):
         model = make_predictor(grown, **FAST)
-        model.seed_, model.network_ = 0, grown
+        model.seed_, model.network_, model.path_vectors_ = 0, grown, None
         examples.append(model._prepare(None, None, None).examples)
     assert examples[0].labels.sum() > 0
     for other in examples[1:]:

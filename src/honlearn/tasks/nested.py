@@ -31,7 +31,8 @@ class Nested:
         """Set parameters; ``training__patience=3`` sets one of a parameter object, made where it is None."""
         nested = {name: value for name, value in params.items() if "__" in name}
         plain = {name: value for name, value in params.items() if name not in nested}
-        for name in sorted(plain.keys() - self.get_params(deep=False).keys()):
+        known = self.get_params(deep=False)  # type: ignore[attr-defined]
+        for name in sorted(plain.keys() - known.keys()):
             refuse(type(self), name, plain[name])
         super().set_params(**plain)  # type: ignore[misc]
         for name, value in nested.items():
