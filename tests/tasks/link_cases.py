@@ -33,9 +33,8 @@ def linked_communities() -> HigherOrderNetwork:
         for _ in range(3):
             probability = weight[walk[-1]].copy()
             if len(walk) > 1:
-                probability[(np.arange(60) + walk[-2]) % 3 == 0] *= (
-                    4  # where one came from tells where one goes
-                )
+                # The next step depends on the one before.
+                probability[(np.arange(60) + walk[-2]) % 3 == 0] *= 4
             walk.append(int(random.choice(60, p=probability / probability.sum())))
         paths.append([names[i] for i in walk])
     return hl.grow(paths, order=2, tau=0.5, min_support=3)
