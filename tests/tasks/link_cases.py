@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 import honlearn as hl
+from honlearn import DGELinkPredictor
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.tasks.nested import nested
+
+
+def make_predictor(network: Any, **flat: Any) -> DGELinkPredictor:
+    """Return a link predictor from flat settings, each put into the object that it belongs to."""
+    return DGELinkPredictor(network, **nested(DGELinkPredictor, flat))
 
 
 @cache
@@ -23,9 +31,10 @@ def linked_communities() -> HigherOrderNetwork:
     for _ in range(4000):
         walk = [int(random.integers(60))]
         for _ in range(3):
-            chance = weight[walk[-1]].copy()
+            probability = weight[walk[-1]].copy()
             if len(walk) > 1:
-                chance[(np.arange(60) + walk[-2]) % 3 == 0] *= 4  # where one came from tells where one goes
-            walk.append(int(random.choice(60, p=chance / chance.sum())))
+                # The next step depends on the one before.
+                probability[(np.arange(60) + walk[-2]) % 3 == 0] *= 4
+            walk.append(int(random.choice(60, p=probability / probability.sum())))
         paths.append([names[i] for i in walk])
     return hl.grow(paths, order=2, tau=0.5, min_support=3)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 import honlearn as hl
+from honlearn import DGEClassifier
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.tasks.nested import nested
 
 FAST = {
     "n_learners": 3,
@@ -17,6 +20,11 @@ FAST = {
     "n_threads": 1,
     "random_state": 0,
 }
+
+
+def make_classifier(network: Any, **flat: Any) -> DGEClassifier:
+    """Return a classifier from flat settings, each put into the object that it belongs to."""
+    return DGEClassifier(network, **nested(DGEClassifier, flat))
 
 
 @cache

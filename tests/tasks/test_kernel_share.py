@@ -1,4 +1,4 @@
-"""The kernel's share in the answer of DGEClassifier: the exact mix, how it is chosen, what reaches it."""
+"""The kernel's share in predictions of DGEClassifier: the exact mix, how it is chosen, what it depends on."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.base import clone
-from task_cases import FAST, communities
+from task_cases import FAST, communities, make_classifier
 
 import honlearn as hl
-from honlearn import DGEClassifier
+from honlearn import DGEClassifier, PathKernel
 from honlearn.ensemble.examples import Examples
 from honlearn.ensemble.training import Trainer
 from honlearn.errors import ParameterError
 from honlearn.hon.edgelist import from_edges
 from honlearn.path_kernel.calibration import Rows
 from honlearn.path_kernel.path_vectors import choose_vectors
-from honlearn.path_kernel.ridge import Reading, best_share, read
+from honlearn.path_kernel.ridge import KernelPrediction, best_share, fit_kernel
 
 VARIANTS = [
     ("bag", False), ("bag", True), ("pool", False), ("pool", True), ("concat", False), ("concat", True),
@@ -53,7 +53,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fitted(**given: Any) -> DGEClassifier:
     hon, nodes, y = communities()
-    return DGEClassifier(hon, **{**SHORT, **given}).fit(nodes[TRAIN], y[TRAIN])
+    return make_classifier(hon, **{**SHORT, **given}).fit(nodes[TRAIN], y[TRAIN])
 
 
 # --- the best share ----------------------------------------------------------------------------------
@@ -64,11 +64,11 @@ def example(labels: NDArray[np.int64], weights: Rows | None = None) -> Examples:
     return Examples(np.arange(len(labels), dtype=np.int32), labels, weights.astype(np.float32))
 
 
-def judged(read_right: Rows, learned: Rows, weights: Rows | None = None) -> float:
-    """Return the share of a reading that gives these chances to the truth, where learners give those."""
-    some = example(np.zeros(len(read_right), np.int64), weights)
-    proba = np.column_stack([read_right, 1 - read_right]).astype(np.float32)
-    return best_share(Reading(proba, 0.0, 1.0), some, np.arange(len(learned))[None], learned[None])
+def judged(kernel_right: Rows, learned: Rows, weights: Rows | None = None) -> float:
+    """Return the share of a kernel that gives these probabilities to the truth, where learners give those."""
+    some = example(np.zeros(len(kernel_right), np.int64), weights)
+    proba = np.column_stack([kernel_right, 1 - kernel_right]).astype(np.float32)
+    return best_share(KernelPrediction(proba, 0.0, 1.0), some, np.arange(len(learned))[None], learned[None])
 
 
 def test_noise_has_no_share() -> None:
@@ -76,7 +76,7 @@ def test_noise_has_no_share() -> None:
     assert judged(random.uniform(0, 1, 200), np.full(200, 0.9)) == 0
 
 
-def test_who_is_right_where_learners_err_has_a_share() -> None:
+def test_a_kernel_that_is_right_where_learners_err_has_a_share() -> None:
     learned = np.where(np.arange(100) % 5 == 0, 0.02, 0.95)
     # 0.2 log(0.02 + 0.88 s) + 0.8 log(0.95 - 0.55 s) has its most at 0.33.
     assert judged(np.where(np.arange(100) % 5 == 0, 0.9, 0.4), learned) == 0.35
@@ -92,41 +92,43 @@ def test_the_share_is_the_best_for_the_mean_of_learners_that_all_held_an_example
         proba = softmax(random.normal(size=(30, 2)), 1).astype(np.float32)
         # 20 … 29 were never held back and do not count.
         held = np.stack([random.permutation(20) for _ in range(5)])
-        told = random.uniform(0.05, 0.95, held.shape)
+        given = random.uniform(0.05, 0.95, held.shape)
         gains = {}
         for share in np.arange(11) / 20:
             gains[float(share)] = 0.0
             for place in range(20):
-                learned = told[held == place].mean()
+                learned = given[held == place].mean()
                 mixed = (1 - share) * learned + share * proba[place, some.labels[place]]
                 gains[float(share)] += some.weights[place] * np.log(mixed)
-        assert best_share(Reading(proba, 0.0, 1.0), some, held, told) == max(gains, key=lambda s: gains[s])
+        assert best_share(KernelPrediction(proba, 0.0, 1.0), some, held, given) == max(
+            gains, key=lambda s: gains[s]
+        )
 
 
-def test_few_voices_stand_for_all_learners() -> None:
-    # Learners err each on their own, so that their mean is better than any of them, and than the reading.
+def test_few_votes_stand_for_all_learners() -> None:
+    # Learners err each on their own, so that their mean is better than any of them, and than the kernel.
     random = np.random.default_rng(0)
     labels, learners = np.zeros(4000, np.int64), 40
-    told = expit(random.normal(1, 1.5, (learners, 4000)))
-    read_right = np.where(random.random(4000) < 0.8, 0.9, 0.1).astype(np.float32)
-    reading = Reading(np.column_stack([read_right, 1 - read_right]), 0.0, 1.0)
+    given = expit(random.normal(1, 1.5, (learners, 4000)))
+    kernel_right = np.where(random.random(4000) < 0.8, 0.9, 0.1).astype(np.float32)
+    kernel = KernelPrediction(np.column_stack([kernel_right, 1 - kernel_right]), 0.0, 1.0)
     everyone = np.repeat(np.arange(4000)[None], learners, 0)
-    truth = best_share(reading, example(labels), everyone, told)
+    truth = best_share(kernel, example(labels), everyone, given)
     few = np.stack([np.sort(random.permutation(4000)[:200]) for _ in range(learners)])
-    estimate = best_share(reading, example(labels), few, np.take_along_axis(told, few, 1))
-    one = best_share(reading, example(labels), everyone[:1], told[:1])
+    estimate = best_share(kernel, example(labels), few, np.take_along_axis(given, few, 1))
+    one = best_share(kernel, example(labels), everyone[:1], given[:1])
     assert abs(estimate - truth) <= 0.1 < one - truth
 
 
 def test_weights_count_in_the_share() -> None:
-    learned, said = np.array([0.9, 0.1]), np.array([0.1, 0.9])
-    assert judged(said, learned, np.array([1.0, 0.01])) == 0
-    assert judged(said, learned, np.array([0.01, 1.0])) == 0.5
+    learned, kernel = np.array([0.9, 0.1]), np.array([0.1, 0.9])
+    assert judged(kernel, learned, np.array([1.0, 0.01])) == 0
+    assert judged(kernel, learned, np.array([0.01, 1.0])) == 0.5
 
 
 def test_where_nothing_was_held_back_it_is_a_quarter() -> None:
     two = example(np.array([0, 1]))
-    some = Reading(np.full((2, 2), 0.5, np.float32), 0.0, 1.0)
+    some = KernelPrediction(np.full((2, 2), 0.5, np.float32), 0.0, 1.0)
     assert best_share(some, two, np.empty((3, 0), np.int64), np.empty((3, 0))) == 0.25
 
 
@@ -135,24 +137,24 @@ def test_where_nothing_was_held_back_it_is_a_quarter() -> None:
 
 @pytest.mark.usefixtures("chosen")
 @pytest.mark.parametrize(("variant", "shared"), VARIANTS)
-def test_the_answer_is_the_mix_of_learners_and_reading(variant: str, shared: bool) -> None:
+def test_the_prediction_is_the_mix_of_learners_and_kernel(variant: str, shared: bool) -> None:
     nodes = communities()[1]
-    learners, reading, mixed, auto = (
+    learners, kernel, mixed, auto = (
         fitted(variant=variant, shared=shared, kernel_share=share) for share in (0, 1, 0.3, "auto")
     )
     assert (learners.kernel_share_, learners.kernel_proba_) == (0.0, None)
-    assert (reading.kernel_share_, mixed.kernel_share_) == (1.0, 0.3)
-    said = reading.kernel_proba_
-    assert np.array_equal(reading.predict_proba(nodes), said)
-    assert np.array_equal(mixed.kernel_proba_, said)
+    assert (kernel.kernel_share_, mixed.kernel_share_) == (1.0, 0.3)
+    alone = kernel.kernel_proba_
+    assert np.array_equal(kernel.predict_proba(nodes), alone)
+    assert np.array_equal(mixed.kernel_proba_, alone)
     assert auto.kernel_share_ in np.arange(11) / 20
     # A subset in another order has the rows that belong to it.
     some = np.array([41, 3, 17, 3])
-    assert np.array_equal(reading.predict_proba(nodes[some]), said[some])
+    assert np.array_equal(kernel.predict_proba(nodes[some]), alone[some])
     for model in (mixed, auto):
         share, got = np.float32(model.kernel_share_), model.predict_proba(nodes)
         assert got.dtype == np.float32
-        assert np.array_equal(got, (1 - share) * learners.predict_proba(nodes) + share * said)
+        assert np.array_equal(got, (1 - share) * learners.predict_proba(nodes) + share * alone)
         # Members are learners alone, so that what they disagree on is theirs.
         assert np.array_equal(learners.member_proba(nodes), model.member_proba(nodes))
         assert np.array_equal(learners.votes(nodes)[0], model.votes(nodes)[0])
@@ -163,25 +165,25 @@ def test_the_answer_is_the_mix_of_learners_and_reading(variant: str, shared: boo
 
 
 @pytest.mark.usefixtures("chosen")
-def test_the_answer_of_a_bag_is_the_mean_of_its_members_beside_the_reading() -> None:
+def test_the_prediction_of_a_bag_is_the_mean_of_its_members_beside_the_kernel() -> None:
     nodes, model = communities()[1], fitted(kernel_share=0.4)
     expected = 0.6 * model.member_proba(nodes).mean(0) + 0.4 * model.kernel_proba_
     np.testing.assert_allclose(model.predict_proba(nodes), expected, atol=1e-6)
 
 
-def test_a_fit_chooses_vectors_for_its_labels_and_reads_them() -> None:
+def test_a_fit_chooses_vectors_for_its_labels() -> None:
     model = fitted(kernel_share=1, random_state=0)
     learned, kernel = vectors()
-    assert np.array_equal(model.kernel_proba_, read(kernel.numbers, known(), 3, 0).proba)
+    assert np.array_equal(model.kernel_proba_, fit_kernel(kernel.values, known(), 3, 0).proba)
     assert np.array_equal(model.path_vectors_, learned.first(64))
 
 
 @pytest.mark.usefixtures("chosen")
-def test_the_reading_has_a_share_without_path_features_too() -> None:
+def test_the_kernel_has_a_share_without_path_features_too() -> None:
     model = fitted(path_features=0, kernel_share=0.5)
     assert model.path_vectors_ is None
-    assert model.ensemble_.layers[0].own.matrix is None
-    assert np.array_equal(model.kernel_proba_, read(vectors()[1].numbers, known(), 3, 0).proba)
+    assert model.ensemble_.stacks[0].layers[0].own.matrix is None
+    assert np.array_equal(model.kernel_proba_, fit_kernel(vectors()[1].values, known(), 3, 0).proba)
 
 
 def test_with_neither_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +199,7 @@ def test_with_neither_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_second_fit_forgets_the_first() -> None:
     _, nodes, y = communities()
     model = fitted(kernel_share=0.5)
-    model.set_params(kernel_share=0, path_features=0).fit(nodes[TRAIN], y[TRAIN])
+    model.set_params(path_kernel__share=0, path_kernel__vectors=0).fit(nodes[TRAIN], y[TRAIN])
     assert (model.path_vectors_, model.kernel_proba_, model.kernel_share_) == (None, None, 0.0)
     alone = fitted(kernel_share=0, path_features=0)
     assert model.predict_proba(nodes).tobytes() == alone.predict_proba(nodes).tobytes()
@@ -218,14 +220,16 @@ def test_the_share_is_chosen_on_what_the_search_held_back(
         seen.append((self.schedule, judge(self)))
         return seen[-1][1]
 
-    judge = Trainer.held_chance
-    monkeypatch.setattr(Trainer, "held_chance", watching)
+    judge = Trainer.held_probability
+    monkeypatch.setattr(Trainer, "held_probability", watching)
     model = fitted(variant=variant, shared=shared, refit=refit, validation_fraction=0.2)
-    ((schedule, (held, chance)),) = seen
+    ((schedule, (held, probability)),) = seen
     assert schedule is None
     assert held.shape == ((3, 9) if variant == "bag" else (1, 9))
-    assert model.kernel_share_ == best_share(read(vectors()[1].numbers, known(), 3, 0), known(), held, chance)
-    # Learners of two epochs have much to be told.
+    assert model.kernel_share_ == best_share(
+        fit_kernel(vectors()[1].values, known(), 3, 0), known(), held, probability
+    )
+    # Learners of two epochs leave much to the kernel.
     assert model.kernel_share_ > 0.2
 
 
@@ -237,21 +241,21 @@ def test_without_a_validation_part_it_is_a_quarter(variant: str, shared: bool) -
 
 def test_where_no_class_can_spare_a_member_it_is_a_quarter() -> None:
     hon, nodes, _ = communities()
-    model = DGEClassifier(hon, **SHORT).fit(nodes[:5], list("abcde"))
+    model = make_classifier(hon, **SHORT).fit(nodes[:5], list("abcde"))
     assert model.kernel_share_ == 0.25
     np.testing.assert_allclose(model.predict_proba(nodes).sum(1), 1, atol=1e-5)
 
 
-def test_a_reading_of_noise_has_no_share_beside_learners_who_know() -> None:
+def test_a_kernel_of_noise_has_no_share_beside_learners_that_are_right() -> None:
     _, nodes, y = communities()
-    # The answer is a feature; steps are drawn at random and say nothing.
+    # The class is a feature; steps are drawn at random and tell nothing of it.
     ends = np.random.default_rng(0).permutation(3600)[:900]
     noise = from_edges(nodes[ends // 60], nodes[ends % 60])
     assert len(noise.vocabulary) == 60
-    told = np.eye(3)[np.unique([name[:3] for name in noise.vocabulary], return_inverse=True)[1]]
+    truth = np.eye(3)[np.unique([name[:3] for name in noise.vocabulary], return_inverse=True)[1]]
     gentle = {"input_dropout": 0.0, "hidden_dropout": 0.0, "learning_rate": 0.05, "identity": False}
-    model = DGEClassifier(
-        noise, **{**FAST, **gentle, "max_epochs": 40, "patience": 10, "path_features": 0}, features=told
+    model = make_classifier(
+        noise, **{**FAST, **gentle, "max_epochs": 40, "patience": 10, "path_features": 0}, features=truth
     )
     model.fit(nodes[TRAIN], y[TRAIN])
     assert model.kernel_share_ <= 0.05
@@ -262,20 +266,20 @@ def test_a_reading_of_noise_has_no_share_beside_learners_who_know() -> None:
 
 
 @pytest.mark.usefixtures("chosen")
-def test_weights_reach_the_reading() -> None:
+def test_weights_reach_the_kernel() -> None:
     hon, nodes, y = communities()
     # Labels that are often wrong, so that it matters whose weigh more.
     random = np.random.default_rng(0)
     labels = np.where(random.random(60) < 0.4, random.permutation(y), y)[TRAIN]
 
-    def said(weights: Any = None, **given: Any) -> NDArray[np.float32]:
-        model = DGEClassifier(hon, **SHORT, kernel_share=1, **given)
+    def predicted(weights: Any = None, **given: Any) -> NDArray[np.float32]:
+        model = make_classifier(hon, **SHORT, kernel_share=1, **given)
         return model.fit(nodes[TRAIN], labels, sample_weight=weights).predict_proba(nodes)
 
-    plain, by_class = said(), said(class_weight={"elm": 9.0})
-    assert said(np.where(labels == "elm", 9.0, 1.0)).tobytes() == by_class.tobytes()
+    plain, by_class = predicted(), predicted(class_weight={"elm": 9.0})
+    assert predicted(np.where(labels == "elm", 9.0, 1.0)).tobytes() == by_class.tobytes()
     elm = 1
-    # Of those without a label: what is said of the others is calibrated on parts of them.
+    # Of those without a label: predictions for the others are calibrated on parts of them.
     assert (by_class[~TRAIN, elm] > plain[~TRAIN, elm]).all()
     assert by_class[:, elm].mean() > plain[:, elm].mean() + 0.1
 
@@ -324,14 +328,16 @@ def test_a_killed_fit_goes_on_to_the_same_share(
 
 def test_clone_keeps_what_was_asked_for() -> None:
     model = DGEClassifier(communities()[0])
-    assert model.kernel_share == "auto"
-    twin = clone(model.set_params(kernel_share=0.2))
-    assert twin.kernel_share == 0.2
+    assert PathKernel().share == "auto"
+    twin = clone(model.set_params(path_kernel__share=0.2))
+    assert twin.path_kernel.share == 0.2
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.01, 7, float("nan"), float("inf"), True, None, [0.5]])
 def test_shares_that_are_none_are_named(value: Any) -> None:
-    message = r"'kernel_share' parameter of DGEClassifier must be a number at least 0 and at most 1\. Got "
+    message = (
+        r"'path_kernel\.share' parameter of DGEClassifier must be a number at least 0 and at most 1\. Got "
+    )
     with pytest.raises(ParameterError, match=message) as caught:
         fitted(kernel_share=value)
     assert "\n" not in str(caught.value)
@@ -340,18 +346,18 @@ def test_shares_that_are_none_are_named(value: Any) -> None:
 @pytest.mark.parametrize("value", ["much", "0.5", ""])
 def test_words_that_are_no_share_are_named(value: str) -> None:
     with pytest.raises(
-        ParameterError, match=r"'kernel_share' parameter of DGEClassifier must be .*'auto'"
+        ParameterError, match=r"'path_kernel\.share' parameter of DGEClassifier must be .*'auto'"
     ) as caught:
         fitted(kernel_share=value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_wrong_share_is_said_before_a_structure_is_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_share_is_named_before_a_structure_is_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Trainer) -> None:
         raise AssertionError("trained before the parameters were checked")
 
     monkeypatch.setattr(Trainer, "fit", refuse)
     paths = [[a, b, c] for a in "abcd" for b in "efgh" for c in "abcd"]
-    model = DGEClassifier(hl.Paths.from_lists(paths), **SHORT, kernel_share=2)
-    with pytest.raises(ParameterError, match="'kernel_share' parameter"):
+    model = make_classifier(hl.Paths.from_lists(paths), **SHORT, kernel_share=2)
+    with pytest.raises(ParameterError, match=r"'path_kernel\.share' parameter"):
         model.fit(list("abcdefgh"), [0, 1] * 4)

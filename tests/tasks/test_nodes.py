@@ -12,12 +12,13 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
-from task_cases import FAST, communities
+from task_cases import FAST, communities, make_classifier
 
 import honlearn as hl
 from honlearn import DGEClassifier
 from honlearn.errors import InputError, ParameterError, UnknownNodeError
 from honlearn.hon.edgelist import from_edges
+from honlearn.tasks.estimator import described
 
 VARIANTS = [
     ("bag", False), ("bag", True), ("pool", False), ("pool", True), ("concat", False), ("concat", True),
@@ -30,11 +31,11 @@ REST = ~TRAIN
 
 
 def classifier(**given: Any) -> DGEClassifier:
-    return DGEClassifier(communities()[0], **{**FAST, **given})
+    return make_classifier(communities()[0], **{**FAST, **given})
 
 
 @pytest.mark.parametrize(("variant", "shared"), VARIANTS)
-def test_every_variant_learns_and_says_how_sure_it_is(variant: str, shared: bool) -> None:
+def test_every_variant_learns_and_gives_probabilities(variant: str, shared: bool) -> None:
     _, nodes, y = communities()
     model = classifier(variant=variant, shared=shared, max_epochs=30).fit(nodes[TRAIN], y[TRAIN])
     rest, truth = nodes[REST], y[REST]
@@ -51,12 +52,14 @@ def test_every_variant_learns_and_says_how_sure_it_is(variant: str, shared: bool
     assert list(model.history_.columns[:3]) == ["stage", "epoch", "loss"]
 
 
-@pytest.mark.parametrize("aggregator", ["mean", "max", "gin"])
+@pytest.mark.parametrize("kind", [{"aggregator": "mean"}, {"aggregator": "max"}, {"learner": "gin"}], ids=str)
 @pytest.mark.parametrize("fan_outs", [None, (6, 2)])
-def test_every_learner_with_whole_and_sampled_neighborhoods(aggregator: str, fan_outs: Any) -> None:
+def test_every_learner_that_samples_reads_whole_neighborhoods_too(
+    kind: dict[str, Any], fan_outs: Any
+) -> None:
     _, nodes, y = communities()
     gentle = {"input_dropout": 0.2, "hidden_dropout": 0.2, "max_epochs": 30, "patience": 8}
-    model = classifier(aggregator=aggregator, fan_outs=fan_outs, **gentle)
+    model = classifier(**kind, fan_outs=fan_outs, **gentle)
     assert model.fit(nodes[TRAIN], y[TRAIN]).score(nodes[REST], y[REST]) > 0.6
 
 
@@ -101,7 +104,7 @@ def test_a_model_trained_on_samples_predicts_with_whole_neighborhoods() -> None:
     _, nodes, y = communities()
     model = classifier(fan_outs=(20, 20), max_epochs=30).fit(nodes[TRAIN], y[TRAIN])
     sampled = model.predict_proba(nodes)
-    exact = model.set_params(fan_outs=None).predict_proba(nodes)
+    exact = model.set_params(learner__fan_outs=None).predict_proba(nodes)
     assert 0 < np.abs(sampled - exact).mean() < 0.1
 
 
@@ -112,7 +115,9 @@ def test_clone_shares_the_network_and_copies_parameters() -> None:
     model = classifier(variant="pool", widths=(5, 4))
     twin = clone(model)
     assert twin.network is model.network
-    assert twin.get_params() == model.get_params()
+    assert twin.get_params(deep=False).keys() == model.get_params(deep=False).keys()
+    assert described(twin) == described(model)
+    assert twin.learner is not model.learner
     assert copy.deepcopy(model).network is model.network
     assert not hasattr(twin, "ensemble_")
 
@@ -126,8 +131,10 @@ def test_cross_validation_and_grid_search_run() -> None:
     _, nodes, y = communities()
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     assert cross_val_score(classifier(max_epochs=25), nodes, y, cv=folds).mean() > 0.8
-    grid = GridSearchCV(classifier(), {"widths": [(16, 16), (6,)], "input_dropout": [0.3]}, cv=folds)
-    assert grid.fit(nodes, y).best_params_["widths"] in [(16, 16), (6,)]
+    grid = GridSearchCV(
+        classifier(), {"learner__widths": [(16, 16), (6,)], "learner__input_dropout": [0.3]}, cv=folds
+    )
+    assert grid.fit(nodes, y).best_params_["learner__widths"] in [(16, 16), (6,)]
     proba = cross_val_predict(classifier(), nodes, y, cv=folds, method="predict_proba")
     assert proba.shape == (len(nodes), 3)
 
@@ -202,7 +209,7 @@ def test_features_beside_identity_or_alone(form: str, identity: bool) -> None:
         "sparse": csr_array(np.where(values > 1, values, 0)),
         "frame": pd.DataFrame(values[shuffled], index=nodes[shuffled]),
     }[form]
-    model = DGEClassifier(
+    model = make_classifier(
         hon, **{**FAST, "max_epochs": 40}, features=features, identity=identity, hidden_dropout=0.2
     )
     assert model.fit(nodes[TRAIN], y[TRAIN]).score(nodes[REST], y[REST]) > 0.8
@@ -211,14 +218,14 @@ def test_features_beside_identity_or_alone(form: str, identity: bool) -> None:
 def test_wrong_features_are_named() -> None:
     hon, nodes, y = communities()
     with pytest.raises(InputError, match=r"features must be \[V, F\] with V = 60 rows"):
-        DGEClassifier(hon, features=np.ones((3, 2)), **FAST).fit(nodes, y)
+        make_classifier(hon, features=np.ones((3, 2)), **FAST).fit(nodes, y)
     with pytest.raises(InputError, match="features have no row for 59 entities: ash01"):
-        DGEClassifier(hon, features=pd.DataFrame([[1.0]], index=["ash00"]), **FAST).fit(nodes, y)
+        make_classifier(hon, features=pd.DataFrame([[1.0]], index=["ash00"]), **FAST).fit(nodes, y)
     with pytest.raises(InputError, match="numbers that are not finite"):
-        DGEClassifier(hon, features=np.full((60, 1), np.nan), **FAST).fit(nodes, y)
+        make_classifier(hon, features=np.full((60, 1), np.nan), **FAST).fit(nodes, y)
     texts = pd.DataFrame({"kind": ["pond"] * 60}, index=nodes)
     with pytest.raises(InputError, match=r"features are numbers: .*'pond'; turn text and categories into"):
-        DGEClassifier(hon, features=texts, **FAST).fit(nodes, y)
+        make_classifier(hon, features=texts, **FAST).fit(nodes, y)
     with pytest.raises(ParameterError, match="identity=False needs features"):
         classifier(identity=False, path_features=0).fit(nodes, y)
 
@@ -268,7 +275,7 @@ def test_whole_floats_are_the_names_that_a_table_makes_of_them() -> None:
     assert hon.vocabulary.index(2.0) == hon.vocabulary.index(np.float32(2)) == 1
     assert 3.0 in hon.vocabulary
     assert 3.5 not in hon.vocabulary
-    model = DGEClassifier(hon, **FAST).fit(steps["place"].unique(), [0, 1, 0])
+    model = make_classifier(hon, **FAST).fit(steps["place"].unique(), [0, 1, 0])
     assert len(model.predict(steps["place"])) == 120
     # Where a list has made other names of them, these are meant.
     assert hl.grow([[1.0, 2.0]]).index(2.0) == 1
@@ -291,10 +298,10 @@ def test_a_random_state_as_scikit_learn_has_it() -> None:
         ({"variant": "bagg"}, r"'variant' parameter .* must be one of .*'bag'.*did you mean 'bag'\?"),
         (
             {"aggregator": "lstm"},
-            "'aggregator' parameter of DGEClassifier must be one of 'mean', 'max', 'gin'",
+            "'aggregator' parameter of SAGE must be one of 'mean', 'max'",
         ),
         ({"n_learners": 0}, "'n_learners' parameter .* at least 1. Got 0 instead"),
-        ({"widths": ()}, "'widths' parameter .* must name 1 to 6 layers"),
+        ({"widths": ()}, "'widths' parameter of SAGE must name 1 to 9 layers"),
         ({"widths": (2,)}, "'widths' parameter .* at least 3"),
         ({"fan_outs": (3,)}, "'fan_outs' parameter .* one number for each of the 2 layers"),
         ({"fan_outs": (3, 0)}, "'fan_outs' parameter .* from 1 to"),
@@ -327,7 +334,7 @@ def test_the_largest_and_smallest_weights_give_probabilities(weights: tuple[floa
     ends = [(a, names[(i * 7 + step) % 30]) for i, a in enumerate(names) for step in range(1, 5)]
     weight = [weights[i % 2] for i in range(len(ends))]
     hon = from_edges([a for a, _ in ends], [b for _, b in ends], weight)
-    model = DGEClassifier(hon, n_learners=2, max_epochs=2, random_state=0).fit(
+    model = make_classifier(hon, n_learners=2, max_epochs=2, random_state=0).fit(
         names, [i % 3 for i in range(30)]
     )
     assert np.allclose(model.predict_proba(names).sum(axis=1), 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import honlearn as hl
 from honlearn.experiments.registry import find_model
 from honlearn.hon.edgelist import from_edges
+from honlearn.learners import SAGE
 from honlearn.paths.html import paths_html
 
 
@@ -15,10 +16,11 @@ def network() -> hl.HigherOrderNetwork:
 
 def test_an_estimator_shows_what_was_set_and_how_it_learnt() -> None:
     hon = network()
-    clf = hl.DGEClassifier(hon, n_learners=2, widths=(6, 6), max_epochs=3, random_state=7)
+    clf = hl.DGEClassifier(hon, SAGE(widths=(6, 6)), 2, training=hl.Training(max_epochs=3), random_state=7)
     bundle = clf._repr_mimebundle_()
     assert "DGEClassifier (not fitted)" in bundle["text/html"]
-    assert "n_learners=2, widths=(6, 6), max_epochs=3, random_state=7" in bundle["text/html"]
+    settings = "learner=SAGE(widths=(6, 6)), n_learners=2, training=Training(max_epochs=3), random_state=7"
+    assert settings in bundle["text/html"]
     assert "12 entities, 0 contexts" in bundle["text/html"]
     names = list(hon.vocabulary)
     clf.fit(names, [f"<{name[0]}>" for name in names])

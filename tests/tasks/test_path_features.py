@@ -1,7 +1,8 @@
-"""Vectors of paths and roots without echo, as parameters of DGEClassifier."""
+"""Path vectors that learners read, and roots whose identity is masked, as parameters of DGEClassifier."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,16 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from task_cases import FAST, communities
+from task_cases import FAST, communities, make_classifier
 
-from honlearn import DGEClassifier, load_model
+from honlearn import DGEClassifier, PathKernel, load_model
+from honlearn.ensemble.ensemble import Architecture
 from honlearn.ensemble.examples import Examples
 from honlearn.errors import ParameterError
 from honlearn.hon.embedding import path_embedding
+from honlearn.learners import SAGE
 from honlearn.path_kernel.path_vectors import Vectors, choose_vectors
+from honlearn.tasks.estimator import described
 from honlearn.tasks.parameters import user_features
 
 VARIANTS = [
@@ -28,7 +32,7 @@ REST = ~TRAIN
 
 
 def classifier(**given: Any) -> DGEClassifier:
-    return DGEClassifier(communities()[0], **{**FAST, **given})
+    return make_classifier(communities()[0], **{**FAST, **given})
 
 
 def fitted(**given: Any) -> DGEClassifier:
@@ -50,6 +54,12 @@ def features(form: str) -> Any:
     }[form]
 
 
+def same_shape(one: Architecture, other: Architecture) -> bool:
+    """Return whether two shapes are equal, learners compared by their parameters."""
+    plain = (dataclasses.replace(shape, kinds=()) for shape in (one, other))
+    return len(set(plain)) == 1 and described(one.kinds) == described(other.kinds)
+
+
 def chosen() -> Vectors:
     """Return the vectors that learners of the training part read."""
     hon, nodes, y = communities()
@@ -69,9 +79,9 @@ def test_path_features_stand_beside_features_and_names_or_alone(form: str, ident
     model = fitted(path_features=8, features=features(form), identity=identity, **given)
     assert model.score(nodes[REST], y[REST]) > 0.8
     assert np.array_equal(model.path_vectors_, chosen().first(8))
-    matrix = model.ensemble_.layers[0].own.matrix
+    matrix = model.ensemble_.stacks[0].layers[0].own.matrix
     assert matrix.shape[1] == 8 + (0 if form == "none" else 3)
-    assert (model.ensemble_.layers[0].own.identity is None) is not identity
+    assert (model.ensemble_.stacks[0].layers[0].own.identity is None) is not identity
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse", "frame"])
@@ -104,9 +114,9 @@ def test_without_path_features_there_are_no_vectors() -> None:
 def test_there_are_at_most_so_many_numbers_at_a_length_of_one(count: int) -> None:
     model, best = fitted(path_features=count, max_epochs=1), chosen()
     assert model.path_vectors_ is not None
-    assert model.path_vectors_.shape == (60, min(count, best.numbers.shape[1]))
+    assert model.path_vectors_.shape == (60, min(count, best.values.shape[1]))
     # Half as many as entities at most: more would tell them apart by heart.
-    assert best.numbers.shape[1] <= 30
+    assert best.values.shape[1] <= 30
     np.testing.assert_allclose(np.linalg.norm(model.path_vectors_, axis=1), 1, atol=1e-6)
 
 
@@ -121,31 +131,34 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize("fan_outs", [None, (6, 2)])
-@pytest.mark.parametrize("aggregator", ["mean", "max", "gin"])
-def test_every_learner_takes_path_features(aggregator: str, fan_outs: Any) -> None:
+@pytest.mark.parametrize("kind", [{"aggregator": "mean"}, {"aggregator": "max"}, {"learner": "gin"}], ids=str)
+def test_every_learner_takes_path_features(kind: dict[str, Any], fan_outs: Any) -> None:
     _, nodes, y = communities()
     gentle = {"input_dropout": 0.2, "hidden_dropout": 0.2, "max_epochs": 30, "patience": 8}
-    model = fitted(aggregator=aggregator, fan_outs=fan_outs, path_features=8, **gentle)
+    model = fitted(**kind, fan_outs=fan_outs, path_features=8, **gentle)
     assert model.score(nodes[REST], y[REST]) > 0.8
 
 
 # --- save, load --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("echo", [True, False])
+@pytest.mark.parametrize("mask_self", [True, False])
 @pytest.mark.parametrize("identity", [True, False])
 @pytest.mark.parametrize("form", ["none", "dense", "sparse", "frame"])
-def test_a_saved_model_predicts_the_same_bytes(form: str, identity: bool, echo: bool, tmp_path: Path) -> None:
+def test_a_saved_model_predicts_the_same_bytes(
+    form: str, identity: bool, mask_self: bool, tmp_path: Path
+) -> None:
     nodes = communities()[1]
-    model = fitted(path_features=8, features=features(form), identity=identity, echo=echo, max_epochs=3)
+    given = {"features": features(form), "identity": identity, "mask_self": mask_self}
+    model = fitted(path_features=8, max_epochs=3, **given)
     model.save(tmp_path / "model")
     again = load_model(tmp_path / "model")
     assert again.predict_proba(nodes).tobytes() == model.predict_proba(nodes).tobytes()
     assert again.path_vectors_.tobytes() == model.path_vectors_.tobytes()
     assert again.path_vectors_.dtype == np.float32
-    assert again.path_features == 8
-    assert again.echo is echo
-    assert again.architecture_ == model.architecture_
+    assert again.path_kernel.vectors == 8
+    assert again.learner.mask_self is mask_self
+    assert same_shape(again.architecture_, model.architecture_)
 
 
 def test_a_model_without_vectors_comes_back_without(tmp_path: Path) -> None:
@@ -162,57 +175,64 @@ def test_a_loaded_model_is_saved_again_as_it_was(tmp_path: Path) -> None:
     assert again.predict_proba(nodes).tobytes() == model.predict_proba(nodes).tobytes()
 
 
-# --- echo --------------------------------------------------------------------------------------------
+# --- masked roots ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("echo", [True, False])
+@pytest.mark.parametrize("mask_self", [True, False])
 @pytest.mark.parametrize(("variant", "shared"), VARIANTS)
-def test_every_variant_learns_with_echo_and_without(variant: str, shared: bool, echo: bool) -> None:
+def test_every_variant_learns_with_masked_roots_and_without(
+    variant: str, shared: bool, mask_self: bool
+) -> None:
     _, nodes, y = communities()
-    model = fitted(variant=variant, shared=shared, echo=echo, path_features=4, max_epochs=30)
+    model = fitted(variant=variant, shared=shared, mask_self=mask_self, path_features=4, max_epochs=30)
     assert model.score(nodes[REST], y[REST]) > 0.8
-    assert model.architecture_.echo is echo
+    assert model.architecture_.kinds[0].mask_self is mask_self
     assert model.member_proba(nodes).shape == (3, 60, 3)
     assert model.embed(nodes[:5]).shape[0] == 5
 
 
 @pytest.mark.parametrize("fan_outs", [None, (6, 2)])
-def test_echo_is_another_model(fan_outs: Any) -> None:
+def test_masked_roots_are_another_model(fan_outs: Any) -> None:
     nodes = communities()[1]
-    with_echo, without = (fitted(echo=echo, fan_outs=fan_outs).predict_proba(nodes) for echo in (True, False))
-    assert np.abs(with_echo - without).mean() > 1e-3
+    masked, plain = (fitted(mask_self=mask, fan_outs=fan_outs).predict_proba(nodes) for mask in (True, False))
+    assert np.abs(masked - plain).mean() > 1e-3
 
 
 def test_the_names_of_roots_are_not_trained_as_their_own() -> None:
     hon, nodes, _ = communities()
     one_layer = {"path_features": 0, "widths": (16,), "validation_fraction": 0.0, "max_epochs": 4}
-    for echo in (True, False):
-        model = fitted(echo=echo, **one_layer)
+    for mask_self in (True, False):
+        model = fitted(mask_self=mask_self, **one_layer)
         start = type(model.ensemble_)(model.architecture_, model.seed_, range(3))
-        moved = (model.ensemble_.layers[0].own.identity != start.layers[0].own.identity).flatten(2).any(2)
+        moved = (
+            (model.ensemble_.stacks[0].layers[0].own.identity != start.stacks[0].layers[0].own.identity)
+            .flatten(2)
+            .any(2)
+        )
         trained = np.isin(np.arange(60), hon.vocabulary.codes(nodes[TRAIN].tolist()))
         # With one layer only roots look up their own names.
-        assert moved.numpy()[:, trained].any() == echo
+        assert moved.numpy()[:, trained].any() != mask_self
         assert not moved.numpy()[:, ~trained].any()
 
 
-def test_features_alone_have_no_echo_to_lose() -> None:
+def test_features_alone_have_nothing_to_mask() -> None:
     nodes = communities()[1]
-    one, two = (fitted(path_features=8, identity=False, echo=echo) for echo in (True, False))
+    one, two = (fitted(path_features=8, identity=False, mask_self=mask) for mask in (True, False))
     assert one.predict_proba(nodes).tobytes() == two.predict_proba(nodes).tobytes()
-    assert two.architecture_.echo is True
+    assert not one.ensemble_.stacks[0].layers[0].shape.mask.active
 
 
 # --- scikit-learn and mistakes -----------------------------------------------------------------------
 
 
 def test_clone_and_set_params_know_both() -> None:
-    model = classifier(echo=True, path_features=16)
+    model = classifier(mask_self=True, path_features=16)
     twin = clone(model)
-    assert twin.get_params() == model.get_params()
-    assert (twin.echo, twin.path_features) == (True, 16)
-    assert (classifier().echo, classifier().path_features) == (False, 64)
-    twin.set_params(echo=False, path_features=2, max_epochs=2)
+    assert described(twin) == described(model)
+    assert (twin.learner.mask_self, twin.path_kernel.vectors) == (True, 16)
+    assert SAGE().resolved("nodes").mask_self is True
+    assert PathKernel().vectors == 64
+    twin.set_params(learner__mask_self=False, path_kernel__vectors=2, training__max_epochs=2)
     _, nodes, y = communities()
     assert twin.fit(nodes, y).path_vectors_.shape == (60, 2)
     assert not hasattr(clone(twin), "path_vectors_")
@@ -221,14 +241,23 @@ def test_clone_and_set_params_know_both() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"echo": "x"}, "'echo' parameter of DGEClassifier must be True or False. Got 'x' instead"),
-        ({"echo": 1}, "'echo' parameter of DGEClassifier must be True or False. Got 1 instead"),
-        ({"path_features": -1}, "'path_features' parameter .* whole number, at least 0. Got -1 instead"),
-        ({"path_features": 2.5}, "'path_features' parameter .* whole number, at least 0. Got 2.5 instead"),
-        ({"path_features": "many"}, "'path_features' parameter .* whole number, at least 0. Got 'many'"),
+        ({"mask_self": "x"}, "'mask_self' parameter of SAGE must be True or False. Got 'x' instead"),
+        ({"mask_self": 1}, "'mask_self' parameter of SAGE must be True or False. Got 1 instead"),
+        (
+            {"path_features": -1},
+            r"'path_kernel\.vectors' parameter .* whole number, at least 0. Got -1 instead",
+        ),
+        (
+            {"path_features": 2.5},
+            r"'path_kernel\.vectors' parameter .* whole number, at least 0. Got 2.5 instead",
+        ),
+        (
+            {"path_features": "many"},
+            r"'path_kernel\.vectors' parameter .* whole number, at least 0. Got 'many'",
+        ),
         (
             {"identity": False, "path_features": 0},
-            "identity=False needs features; .* path_features=64, or identity=True",
+            r"identity=False needs features; .* path_kernel=PathKernel\(vectors=64\), or identity=True",
         ),
     ],
 )

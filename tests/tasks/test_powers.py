@@ -9,31 +9,34 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
-from task_cases import FAST, communities
+from task_cases import FAST, communities, make_classifier
 
 import honlearn as hl
-from honlearn import DGEClassifier
 from honlearn.ensemble.training import Trainer
 from honlearn.errors import FormatError, ParameterError
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.tasks.held import Held, Ledger, Tally
-from honlearn.tasks.powers import POWERS, USUAL, choose_power
+from honlearn.learners import SAGE
+from honlearn.learners.base import USUAL_POWER
+from honlearn.tasks.held import Held, HeldOutScore, Ledger
+from honlearn.tasks.powers import POWERS, choose_power
 
 SHORT = {**FAST, "path_features": 0, "kernel_share": 0.0}
 TRAIN = np.arange(60) % 4 < 3
 
 
-def said(chances: Mapping[float, float], spread: float = 0.0, learners: int = 16) -> tuple[float, Any]:
-    """Choose where each learner holds back eight of forty examples and gives such chances to the truth.
+def chosen_by(
+    probabilities: Mapping[float, float], spread: float = 0.0, learners: int = 16
+) -> tuple[float, Any]:
+    """Choose where each learner holds back eight of forty examples and gives such probabilities to the truth.
 
     With powers other than the usual one every second example is `spread` better, the next as much worse.
     """
 
     def judge(power: float, some: range) -> Held:
         held = np.array([np.arange(8) + 8 * (i % 5) for i in some])
-        uneven = 0.0 if power == USUAL else spread
-        return held, chances[power] * np.exp(uneven * (-1.0) ** held)
+        uneven = 0.0 if power == USUAL_POWER else spread
+        return held, probabilities[power] * np.exp(uneven * (-1.0) ** held)
 
     return choose_power(judge, 40, learners, show=False)
 
@@ -55,7 +58,7 @@ def loud() -> tuple[HigherOrderNetwork, list[str], list[str]]:
 
 
 def test_the_power_that_loses_least_wins() -> None:
-    chosen, table = said({0.0: 0.5, 0.25: 0.9, 0.5: 0.6, 1.0: 0.4})
+    chosen, table = chosen_by({0.0: 0.5, 0.25: 0.9, 0.5: 0.6, 1.0: 0.4})
     assert chosen == 0.25
     assert table["edge_power"].tolist() == [0.25, 0.5, 0.0, 1.0]
     assert table["chosen"].tolist() == [True, False, False, False]
@@ -66,33 +69,33 @@ def test_the_power_that_loses_least_wins() -> None:
 
 def test_the_usual_power_stays_where_the_gain_is_within_noise() -> None:
     close = {0.0: 0.5, 0.25: 0.51, 0.5: 0.5, 1.0: 0.5}
-    chosen, table = said(close, spread=0.5)
+    chosen, table = chosen_by(close, spread=0.5)
     best = table.iloc[0]
     assert best["gain"] <= best["standard_error"]
-    assert chosen == USUAL
-    assert table.loc[table["chosen"], "edge_power"].tolist() == [USUAL]
-    assert said(close)[0] == 0.25
+    assert chosen == USUAL_POWER
+    assert table.loc[table["chosen"], "edge_power"].tolist() == [USUAL_POWER]
+    assert chosen_by(close)[0] == 0.25
 
 
 @pytest.mark.parametrize(("learners", "judges"), [(1, 2), (8, 2), (16, 3), (64, 12)])
 def test_a_few_learners_judge(learners: int, judges: int) -> None:
-    _, table = said(dict.fromkeys(POWERS, 0.5), learners=learners)
+    _, table = chosen_by(dict.fromkeys(POWERS, 0.5), learners=learners)
     assert table["learners"].tolist() == [judges] * 4
 
 
 def test_without_examples_held_back_nothing_is_chosen() -> None:
     nothing = np.zeros((2, 0), np.int64), np.zeros((2, 0))
     chosen, table = choose_power(lambda power, some: nothing, 3, 4, show=False)
-    assert chosen == USUAL
+    assert chosen == USUAL_POWER
     assert table["loss"].isna().all()
 
 
-@pytest.mark.parametrize("heard", [1, 3])
-def test_a_killed_choice_goes_on(heard: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("judged", [1, 3])
+def test_a_killed_choice_goes_on(judged: int, tmp_path: Path) -> None:
     asked: list[float] = []
 
     def judge(power: float, some: range) -> Held:
-        if len(asked) == heard:
+        if len(asked) == judged:
             raise KeyboardInterrupt("on purpose")
         asked.append(power)
         return np.array([np.arange(8) + i for i in some]), np.full((len(some), 8), 0.5 + power / 4)
@@ -100,9 +103,9 @@ def test_a_killed_choice_goes_on(heard: int, tmp_path: Path) -> None:
     path = tmp_path / "fit.power"
     with pytest.raises(KeyboardInterrupt, match="on purpose"):
         choose_power(judge, 40, 16, False, Ledger(path, "mark", 0.0))
-    assert asked == list(POWERS[:heard])
+    assert asked == list(POWERS[:judged])
     asked.clear()
-    heard = 99
+    judged = 99
     chosen, table = choose_power(judge, 40, 16, False, Ledger(path, "mark", 0.0))
     assert asked == list(POWERS[-len(asked) :])
     assert len(asked) < len(POWERS)
@@ -116,14 +119,14 @@ def test_a_killed_choice_goes_on(heard: int, tmp_path: Path) -> None:
 # --- the fit -----------------------------------------------------------------------------------------
 
 
-def test_weights_that_lead_astray_are_forgotten() -> None:
+def test_weights_that_lead_astray_are_ignored() -> None:
     hon, nodes, labels = loud()
-    settings = {**SHORT, "echo": False, "max_epochs": 40}
-    chosen = DGEClassifier(hon, **settings, edge_power="auto").fit(nodes[::2], labels[::2])
+    settings = {**SHORT, "max_epochs": 40}
+    chosen = make_classifier(hon, **settings, edge_power="auto").fit(nodes[::2], labels[::2])
     assert chosen.edge_power_ == 0.0
     # The less the weights count, the better.
     assert chosen.power_results_["edge_power"].tolist() == [0.0, 0.25, 0.5, 1.0]
-    plain = DGEClassifier(hon, **settings, edge_power=0.0).fit(nodes[::2], labels[::2])
+    plain = make_classifier(hon, **settings, edge_power=0.0).fit(nodes[::2], labels[::2])
     assert not hasattr(plain, "power_results_")
     # It is the fit with that power, to the last bit.
     assert np.array_equal(chosen.predict_proba(nodes), plain.predict_proba(nodes))
@@ -131,11 +134,12 @@ def test_weights_that_lead_astray_are_forgotten() -> None:
 
 def test_another_fit_chooses_anew() -> None:
     hon, nodes, y = communities()
-    clf = DGEClassifier(hon, **SHORT, edge_power="auto").fit(nodes[TRAIN], y[TRAIN])
+    clf = make_classifier(hon, **SHORT, edge_power="auto").fit(nodes[TRAIN], y[TRAIN])
     assert clf.edge_power_ in POWERS
-    assert clf.get_params()["edge_power"] == "auto"
-    clf.set_params(edge_power=1.0).fit(nodes[TRAIN], y[TRAIN])
-    assert clf.edge_power_ == 1.0
+    assert clf.get_params()["learner__edge_power"] == "auto"
+    clf.set_params(learner__edge_power=1.0).fit(nodes[TRAIN], y[TRAIN])
+    assert clf.architecture_.kinds[0].edge_power == 1.0
+    assert not hasattr(clf, "edge_power_")
     assert not hasattr(clf, "power_results_")
     again = clone(clf).fit(nodes[TRAIN], y[TRAIN])
     assert np.array_equal(clf.predict_proba(nodes), again.predict_proba(nodes))
@@ -144,7 +148,7 @@ def test_another_fit_chooses_anew() -> None:
 def test_with_a_network_that_is_chosen_too() -> None:
     words = [["a", "b", "c"], ["d", "b", "e"], ["c", "a", "d"], ["e", "d", "a"]] * 30
     counts = hl.count_grams(words, order=2)
-    clf = DGEClassifier(counts, **SHORT, edge_power="auto").fit(["a", "b", "c", "d", "e"], [0, 1, 0, 1, 1])
+    clf = make_classifier(counts, **SHORT, edge_power="auto").fit(["a", "b", "c", "d", "e"], [0, 1, 0, 1, 1])
     assert len(clf.search_results_) > 1
     assert clf.edge_power_ in POWERS
 
@@ -152,7 +156,7 @@ def test_with_a_network_that_is_chosen_too() -> None:
 def test_killed_after_the_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hon, nodes, y = communities()
     given = {**SHORT, "edge_power": "auto", "checkpoint_seconds": 0.0}
-    straight = DGEClassifier(hon, **given).fit(nodes[TRAIN], y[TRAIN])
+    straight = make_classifier(hon, **given).fit(nodes[TRAIN], y[TRAIN])
     given["checkpoint"] = tmp_path / "fit"
     save = Trainer._maybe_save
 
@@ -164,11 +168,11 @@ def test_killed_after_the_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "_maybe_save", die)
         with pytest.raises(KeyboardInterrupt, match="on purpose"):
-            DGEClassifier(hon, **given).fit(nodes[TRAIN], y[TRAIN])
+            make_classifier(hon, **given).fit(nodes[TRAIN], y[TRAIN])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fit", "fit.power"]
     with monkeypatch.context() as patch:
-        patch.delattr(Tally, "hear")  # nobody is asked again
-        resumed = DGEClassifier(hon, **given).fit(nodes[TRAIN], y[TRAIN])
+        patch.delattr(HeldOutScore, "update")  # no learner is trained for the choice again
+        resumed = make_classifier(hon, **given).fit(nodes[TRAIN], y[TRAIN])
     assert resumed.edge_power_ == straight.edge_power_
     assert resumed.predict_proba(nodes).tobytes() == straight.predict_proba(nodes).tobytes()
     assert list(tmp_path.iterdir()) == []
@@ -176,10 +180,10 @@ def test_killed_after_the_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_what_was_chosen_is_saved(tmp_path: Path) -> None:
     hon, nodes, y = communities()
-    clf = DGEClassifier(hon, **SHORT, edge_power="auto").fit(nodes[TRAIN], y[TRAIN])
+    clf = make_classifier(hon, **SHORT, edge_power="auto").fit(nodes[TRAIN], y[TRAIN])
     clf.save(tmp_path / "model")
     again = hl.load_model(tmp_path / "model")
-    assert (again.edge_power, again.edge_power_) == ("auto", clf.edge_power_)
+    assert (again.learner.edge_power, again.edge_power_) == ("auto", clf.edge_power_)
     assert again.power_results_.equals(clf.power_results_)
     assert np.array_equal(again.predict_proba(nodes), clf.predict_proba(nodes))
     assert f"edge power</span> {clf.edge_power_:g}" in clf._repr_html_()
@@ -187,7 +191,7 @@ def test_what_was_chosen_is_saved(tmp_path: Path) -> None:
 
 def test_other_words_are_refused() -> None:
     hon, nodes, y = communities()
-    with pytest.raises(ParameterError, match=r"'edge_power' parameter of DGEClassifier .* Got 'outo'"):
-        DGEClassifier(hon, **SHORT, edge_power="outo").fit(nodes, y)
-    with pytest.raises(ParameterError, match=r"'edge_power' parameter of DGELinkPredictor .* Got 'auto'"):
-        hl.DGELinkPredictor(hon, n_learners=1, widths=(4, 4), edge_power="auto").fit()
+    with pytest.raises(ParameterError, match=r"'edge_power' parameter of SAGE .* Got 'outo'"):
+        make_classifier(hon, **SHORT, edge_power="outo").fit(nodes, y)
+    with pytest.raises(ParameterError, match=r"'edge_power' parameter of SAGE .* number .* Got 'auto'"):
+        hl.DGELinkPredictor(hon, SAGE(widths=(4, 4), edge_power="auto"), n_learners=1).fit()

@@ -10,8 +10,9 @@ import pytest
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 import honlearn as hl
-from honlearn import DGEClassifier
+from honlearn import DGEClassifier, Training
 from honlearn.datasets.planted import synthetic
+from honlearn.learners import SAGE
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=7)
 
@@ -23,11 +24,10 @@ def test_memory_separates_what_first_order_cannot(variant: str) -> None:
     scores = []
     for order in (1, 2):
         hon = hl.grow(data.paths, order=order, tau=1.0, min_support=1)
-        model = DGEClassifier(
-            hon, variant=variant, n_learners=4, widths=(32, 32), random_state=0, n_threads=1
-        )
+        learner = SAGE(widths=(32, 32))
+        model = DGEClassifier(hon, learner, 4, variant, random_state=0, n_threads=1)
         scores.append(float((cross_val_predict(model, nodes, labels, cv=FOLDS) == labels).mean()))
-    # Four classes: chance is 0.25, and 120 guesses have a standard deviation of 0.04.
+    # Four classes: 0.25 is expected by chance, and 120 guesses have a standard deviation of 0.04.
     assert scores[0] < 0.4
     assert scores[1] >= 0.9
 
@@ -40,7 +40,8 @@ def test_wiki_in_seconds(shared: Path) -> None:
     nodes = np.array(list(hon.vocabulary))
     y = np.array([labels[node] for node in nodes])
     train, test = next(FOLDS.split(nodes, y))
-    model = DGEClassifier(hon, n_learners=4, refit=0, random_state=0, n_threads=1).fit(nodes[train], y[train])
+    model = DGEClassifier(hon, n_learners=4, training=Training(refit=0), random_state=0, n_threads=1)
+    model.fit(nodes[train], y[train])
     assert model.score(nodes[test], y[test]) > 0.65
     uncertain = model.entropy(nodes[test]) > 1
     right = model.predict(nodes[test]) == y[test]

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from task_cases import FAST, communities
+from task_cases import FAST, communities, make_classifier
 
-from honlearn import DGEClassifier
 from honlearn.ensemble.training import Trainer
 from honlearn.errors import FormatError
 
@@ -37,16 +36,16 @@ def test_killed_twice_and_none_the_worse(
     hon, nodes, y = communities()
     path = tmp_path / "fit.ckpt"
     options = {**FAST, "variant": variant, "max_epochs": 4, "patience": 4}
-    straight = DGEClassifier(hon, **options).fit(nodes, y)
+    straight = make_classifier(hon, **options).fit(nodes, y)
     # Seven batches an epoch: the first death is in the search, the second in the training anew.
     for batches in (10, 25):
-        model = DGEClassifier(hon, **options, checkpoint=path, checkpoint_seconds=0.0)
+        model = make_classifier(hon, **options, checkpoint=path, checkpoint_seconds=0.0)
         with monkeypatch.context() as patch:
             dying(patch, batches)
             with pytest.raises(Killed, match="on purpose"):
                 model.fit(nodes, y)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["fit.ckpt", "fit.ckpt.refit"]
-    resumed = DGEClassifier(hon, **options, checkpoint=path).fit(nodes, y)
+    resumed = make_classifier(hon, **options, checkpoint=path).fit(nodes, y)
     assert resumed.predict_proba(nodes).tobytes() == straight.predict_proba(nodes).tobytes()
     assert resumed.history_.equals(straight.history_)
     assert list(tmp_path.iterdir()) == []
@@ -60,8 +59,8 @@ def test_a_checkpoint_of_other_labels_or_features_is_refused(
     with monkeypatch.context() as patch:
         dying(patch, 3)
         with pytest.raises(Killed, match="on purpose"):
-            DGEClassifier(hon, **options).fit(nodes, y)
+            make_classifier(hon, **options).fit(nodes, y)
     with pytest.raises(FormatError, match="belongs to a fit with other data, parameters or seed"):
-        DGEClassifier(hon, **options).fit(nodes[::-1], y)
+        make_classifier(hon, **options).fit(nodes[::-1], y)
     with pytest.raises(FormatError, match="belongs to a fit with other data, parameters or seed"):
-        DGEClassifier(hon, features=np.eye(hon.n_entities), **options).fit(nodes, y)
+        make_classifier(hon, features=np.eye(hon.n_entities), **options).fit(nodes, y)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from task_cases import FAST, communities
+from task_cases import FAST, communities, make_classifier
 
 from honlearn import DGEClassifier, load_model
 from honlearn.errors import FormatError, InputError, MissingFileError
@@ -19,7 +19,7 @@ from honlearn.errors import FormatError, InputError, MissingFileError
 
 def fitted(**given: Any) -> DGEClassifier:
     hon, nodes, y = communities()
-    return DGEClassifier(hon, **{**FAST, "max_epochs": 3, **given}).fit(nodes[::2], y[::2])
+    return make_classifier(hon, **{**FAST, "max_epochs": 3, **given}).fit(nodes[::2], y[::2])
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def saved(tmp_path: Path) -> Path:
         for variant in ("bag", "pool", "concat", "attn")
         for shared in (False, True)
     ]
-    + [{"variant": "batch"}, {"aggregator": "gin"}, {"aggregator": "max", "n_draws": 2}, {"fan_outs": (4, 2)}]
+    + [{"variant": "batch"}, {"learner": "gin"}, {"aggregator": "max", "n_draws": 2}, {"fan_outs": (4, 2)}]
     + [
         {"features": np.arange(120.0).reshape(60, 2) / 120},
         {"features": csr_array(np.eye(60)), "identity": False},
@@ -63,12 +63,12 @@ def test_a_saved_model_predicts_the_same_bytes(given: dict[str, Any], tmp_path: 
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "model" / name).read_bytes()
 
 
-def test_a_model_without_a_reading_comes_back_without(tmp_path: Path) -> None:
+def test_a_model_without_a_kernel_comes_back_without(tmp_path: Path) -> None:
     nodes = communities()[1]
     model = fitted(kernel_share=0)
     model.save(tmp_path / "model")
     again = load_model(tmp_path / "model")
-    assert (again.kernel_proba_, again.kernel_share_, again.kernel_share) == (None, 0.0, 0)
+    assert (again.kernel_proba_, again.kernel_share_, again.path_kernel.share) == (None, 0.0, 0)
     assert again.predict_proba(nodes).tobytes() == model.predict_proba(nodes).tobytes()
 
 
@@ -77,7 +77,7 @@ def test_a_model_without_a_reading_comes_back_without(tmp_path: Path) -> None:
 )
 def test_classes_keep_their_type(labels: np.ndarray, tmp_path: Path) -> None:
     hon, nodes, _ = communities()
-    model = DGEClassifier(hon, **{**FAST, "max_epochs": 1}).fit(nodes, labels)
+    model = make_classifier(hon, **{**FAST, "max_epochs": 1}).fit(nodes, labels)
     model.save(tmp_path / "model")
     assert load_model(tmp_path / "model").predict(nodes).tolist() == model.predict(nodes).tolist()
 
@@ -142,8 +142,8 @@ def test_damaged_files_are_named(saved: Path, name: str, damage: str) -> None:
             "was changed after it was written",
         ),
         (
-            lambda text: text.replace('"version": 1', '"version": 99'),
-            "model format 99, this honlearn reads 1",
+            lambda text: text.replace('"version": 2', '"version": 99'),
+            "model format 99, this honlearn reads 2",
         ),
         (lambda text: '{"model_type": "bert"}', "is of another program"),
         (lambda text: "[1, 2]", "is of another program"),

@@ -17,6 +17,7 @@ from honlearn.errors import FormatError, ParameterError
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.tasks.held import Held, Ledger
+from honlearn.tasks.settings import Structure
 from honlearn.tasks.structure import PARAMETERS, TAUS, Candidate, Race, candidates, counts_of
 
 OPEN = dict.fromkeys(PARAMETERS, "auto")
@@ -38,7 +39,7 @@ def varied_counts() -> GramCounts:
 
 
 def made(**wanted: Any) -> list[Candidate]:
-    return candidates("Owner", varied_counts(), {**OPEN, **wanted}, EXAMPLES)
+    return candidates("Owner", varied_counts(), Structure(**{**OPEN, **wanted}), EXAMPLES)
 
 
 # --- candidates ------------------------------------------------------------------------------------------
@@ -59,7 +60,7 @@ def test_first_order_takes_part_wherever_something_is_open(wanted: dict[str, Any
 
 def test_none_is_auto_too() -> None:
     names = [(one.order, one.tau, one.min_support) for one in made()]
-    again = candidates("Owner", varied_counts(), dict.fromkeys(PARAMETERS), EXAMPLES)
+    again = candidates("Owner", varied_counts(), Structure(), EXAMPLES)
     assert names == [(one.order, one.tau, one.min_support) for one in again]
     assert {order for order, _, _ in names} == {1, 2, 3}
 
@@ -112,7 +113,7 @@ def test_counts_of_paths_look_back_as_far_as_asked() -> None:
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_a_grown_network_has_nothing_to_choose(name: str) -> None:
-    model = DGEClassifier(varied_counts().grow(2), **{name: "auto"})
+    model = DGEClassifier(varied_counts().grow(2), structure=Structure(**{name: "auto"}))
     with pytest.raises(ParameterError, match=f"{name} cannot be chosen for a network that is grown already"):
         model.fit(["n0", "n1"], ["a", "b"])
 
@@ -121,10 +122,10 @@ def test_a_grown_network_has_nothing_to_choose(name: str) -> None:
 
 
 class Judge:
-    """Validates without learning: each network has a chance for the truth, with noise of each example."""
+    """Validates without learning: each network has a probability of the truth, and noise of each example."""
 
-    def __init__(self, chances: dict[int, float], spread: float = 0.0, stop: int | None = None) -> None:
-        self.chances, self.spread, self.left = chances, spread, stop
+    def __init__(self, probabilities: dict[int, float], spread: float = 0.0, stop: int | None = None) -> None:
+        self.probabilities, self.spread, self.left = probabilities, spread, stop
         self.asked: list[tuple[int, int, int]] = []
 
     def __call__(self, network: HigherOrderNetwork, learners: Sequence[int]) -> Held:
@@ -133,22 +134,22 @@ class Judge:
                 raise KeyboardInterrupt("killed on purpose")
             self.left -= 1
         self.asked.append((network.n_nodes, learners[0], learners[-1] + 1))
-        held, chance = [], []
+        held, probability = [], []
         for learner in learners:
             random = np.random.default_rng([network.n_nodes, learner])
             held.append(np.sort(random.permutation(EXAMPLES)[: EXAMPLES // 2]))
             noise = self.spread * random.standard_normal(EXAMPLES // 2)
-            chance.append(np.clip(self.chances[network.n_nodes] + noise, 0.01, 0.99))
-        return np.stack(held), np.stack(chance)
+            probability.append(np.clip(self.probabilities[network.n_nodes] + noise, 0.01, 0.99))
+        return np.stack(held), np.stack(probability)
 
 
 def judged(best: int, **given: Any) -> tuple[list[Candidate], Judge]:
     """Return all candidates, and a judge who likes the one at `best`, and first order least."""
     found = made()
-    chances = {one.network.n_nodes: 0.5 + 0.001 * i for i, one in enumerate(found)}
-    assert len(chances) == len(found)
-    chances[found[best].network.n_nodes] = 0.9
-    return found, Judge(chances, **given)
+    probabilities = {one.network.n_nodes: 0.5 + 0.001 * i for i, one in enumerate(found)}
+    assert len(probabilities) == len(found)
+    probabilities[found[best].network.n_nodes] = 0.9
+    return found, Judge(probabilities, **given)
 
 
 def test_the_better_part_races_on_and_first_order_to_the_end() -> None:
@@ -178,9 +179,9 @@ def test_few_learners_are_one_part() -> None:
 @pytest.mark.parametrize(("gain", "wins"), [(0.001, False), (0.2, True)])
 def test_a_gain_within_the_standard_error_is_none(gain: float, wins: bool) -> None:
     found = made(order=2, tau=1.0)[:2]
-    chances = {one.network.n_nodes: 0.5 + gain * i for i, one in enumerate(found)}
+    probabilities = {one.network.n_nodes: 0.5 + gain * i for i, one in enumerate(found)}
     race = Race(found)
-    winner = race.run(Judge(chances, spread=0.15), 16, False)
+    winner = race.run(Judge(probabilities, spread=0.15), 16, False)
     assert winner is found[1 if wins else 0]
     losses = found[0].losses - found[1].losses
     known = losses[np.isfinite(losses)]
@@ -193,7 +194,7 @@ def test_a_gain_within_the_standard_error_is_none(gain: float, wins: bool) -> No
 def test_the_loss_is_that_of_the_pooled_learners() -> None:
     one = made()[0]
 
-    one.hear(2, lambda learners: (np.array([[0, 1]] * len(learners)), np.array([[0.2, 0.5], [0.6, 0.5]])))
+    one.update(2, lambda learners: (np.array([[0, 1]] * len(learners)), np.array([[0.2, 0.5], [0.6, 0.5]])))
     assert one.losses[:2] == pytest.approx([-np.log(0.4), -np.log(0.5)])
     assert np.isnan(one.losses[2:]).all()
     assert one.loss == pytest.approx(-np.log([0.4, 0.5]).mean())
@@ -212,7 +213,7 @@ def test_nothing_held_back_is_no_reason_to_leave_first_order() -> None:
     assert table["loss"].isna().all()
 
 
-def test_the_table_says_who_ran_how_far() -> None:
+def test_the_table_has_how_far_each_candidate_ran() -> None:
     found, judge = judged(best=3)
     race = Race(found)
     table = race.results(race.run(judge, 16, False))

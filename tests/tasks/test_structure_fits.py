@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from link_cases import make_predictor
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from task_cases import make_classifier
 
 import honlearn as hl
 from honlearn import DGEClassifier, DGELinkPredictor, load_model
@@ -19,7 +21,9 @@ from honlearn.errors import FormatError, InputError, ParameterError, UnknownNode
 from honlearn.hon.build import GramCounts
 from honlearn.paths.paths import Paths
 from honlearn.tasks import nodes as nodes_module
-from honlearn.tasks.held import Ledger, Tally
+from honlearn.tasks.estimator import described
+from honlearn.tasks.held import HeldOutScore, Ledger
+from honlearn.tasks.settings import Structure
 from honlearn.tasks.structure import PARAMETERS, Race
 
 FAST = {"n_learners": 3, "widths": (12, 12), "max_epochs": 25, "n_threads": 1, "random_state": 0}
@@ -43,13 +47,13 @@ def counted(order: int = 2, noise: float = 0.0) -> GramCounts:
 
 @cache
 def chosen() -> DGEClassifier:
-    return DGEClassifier(counted(), **FAST).fit(*planted()[1:])
+    return make_classifier(counted(), **FAST).fit(*planted()[1:])
 
 
 def test_planted_memory_of_order_three_is_found() -> None:
     _, nodes, y = planted(3)
     deep = {**FAST, "widths": (12, 12, 12), "max_epochs": 60, "patience": 15, "validation_fraction": 0.25}
-    model = DGEClassifier(counted(3), order="auto", **deep)
+    model = make_classifier(counted(3), order="auto", **deep)
     model.fit(nodes[::2], y[::2])
     row = model.search_results_[model.search_results_["chosen"]].iloc[0]
     assert (row["order"], model.network_.max_order) == (3, 3)
@@ -58,7 +62,7 @@ def test_planted_memory_of_order_three_is_found() -> None:
 
 
 def test_without_memory_first_order_is_good_enough() -> None:
-    model = DGEClassifier(counted(2, 1.0), **FAST).fit(*planted(2, 1.0)[1:])
+    model = make_classifier(counted(2, 1.0), **FAST).fit(*planted(2, 1.0)[1:])
     assert len(model.search_results_) > 1  # chance keeps some contexts
     assert model.search_results_.loc[model.search_results_["chosen"], "order"].tolist() == [1]
     assert model.network_ == counted(2, 1.0).grow(1)
@@ -75,7 +79,7 @@ def test_the_network_chosen_is_the_one_in_the_table() -> None:
 
 def test_the_fit_is_that_on_the_chosen_network() -> None:
     _, nodes, y = planted()
-    plain = DGEClassifier(chosen().network_, **FAST).fit(nodes, y)
+    plain = make_classifier(chosen().network_, **FAST).fit(nodes, y)
     assert plain.predict_proba(nodes).tobytes() == chosen().predict_proba(nodes).tobytes()
     assert not hasattr(plain, "search_results_")
 
@@ -89,20 +93,20 @@ def test_what_the_networks_had_in_common_is_forgotten(monkeypatch: pytest.Monkey
         return choose(*arguments)
 
     monkeypatch.setattr(nodes_module, "choose_vectors", noted)
-    model = DGEClassifier(counted(), **FAST).fit(*planted()[1:])
-    # All candidates and the fit itself have the same memory of one step.
+    model = make_classifier(counted(), **FAST).fit(*planted()[1:])
+    # All candidates and the fit itself have the same vectors of one step.
     assert len(given) == len(model.search_results_) + 1
     assert given[0]
     assert all(one is given[0] for one in given)
     assert model._one_step is None
     # A fit that chooses nothing has none.
-    DGEClassifier(model.network_, **FAST).fit(*planted()[1:])
+    make_classifier(model.network_, **FAST).fit(*planted()[1:])
     assert given[-1] is None
 
 
 def test_the_same_seed_gives_the_same_bytes_from_counts_and_from_paths() -> None:
     paths, nodes, y = planted()
-    again = DGEClassifier(paths, tau="auto", **FAST).fit(nodes, y)
+    again = make_classifier(paths, tau="auto", **FAST).fit(nodes, y)
     assert again.predict_proba(nodes).tobytes() == chosen().predict_proba(nodes).tobytes()
     timed = "cpu_seconds"
     assert again.search_results_.drop(columns=timed).equals(chosen().search_results_.drop(columns=timed))
@@ -110,19 +114,19 @@ def test_the_same_seed_gives_the_same_bytes_from_counts_and_from_paths() -> None
 
 def test_numbers_are_kept_and_need_no_race() -> None:
     _, nodes, y = planted()
-    model = DGEClassifier(counted(), order=2, tau=1.0, min_support=1, **{**FAST, "max_epochs": 2})
+    model = make_classifier(counted(), order=2, tau=1.0, min_support=1, **{**FAST, "max_epochs": 2})
     assert model.fit(nodes, y).network_ == counted().grow(2, 1.0, 1)
     assert not hasattr(model, "search_results_")
-    # A table of an earlier fit would speak of another network.
+    # A table of an earlier fit would be of another network.
     again = clone(chosen()).fit(nodes, y)
-    again.set_params(order=2, tau=1.0, min_support=1, max_epochs=2).fit(nodes, y)
+    again.set_params(structure=Structure(2, 1.0, 1), training__max_epochs=2).fit(nodes, y)
     assert not hasattr(again, "search_results_")
 
 
 def test_too_few_examples_to_validate_on(tmp_path: Path) -> None:
     _, nodes, y = planted()
     pair = [nodes[y.index("c0")], nodes[y.index("c1")]]
-    model = DGEClassifier(counted(), **{**FAST, "max_epochs": 2}).fit(pair, ["c0", "c1"])
+    model = make_classifier(counted(), **{**FAST, "max_epochs": 2}).fit(pair, ["c0", "c1"])
     assert model.network_.n_conditional == 0
     table = model.search_results_
     assert table[["loss", "standard_error"]].isna().all(axis=None)
@@ -134,15 +138,15 @@ def test_too_few_examples_to_validate_on(tmp_path: Path) -> None:
 
 def test_a_clone_shares_counts_and_paths() -> None:
     for source in (counted(), planted()[0]):
-        model = DGEClassifier(source, order="auto", tau=3.0)
+        model = make_classifier(source, order="auto", tau=3.0)
         twin = clone(model)
         assert twin.network is source
-        assert twin.get_params() == model.get_params()
+        assert described(twin) == described(model)
 
 
 def test_cross_validation_chooses_inside_each_training_part() -> None:
     _, nodes, y = planted()
-    scores = cross_val_score(DGEClassifier(counted(), **FAST), nodes, y, cv=2)
+    scores = cross_val_score(make_classifier(counted(), **FAST), nodes, y, cv=2)
     assert scores.min() > 0.9
 
 
@@ -150,7 +154,7 @@ def test_cross_validation_chooses_inside_each_training_part() -> None:
 def test_every_variant_chooses(variant: str) -> None:
     _, nodes, y = planted()
     given = {**FAST, "variant": variant.rstrip("*"), "shared": variant.endswith("*")}
-    model = DGEClassifier(counted(), **given).fit(nodes, y)
+    model = make_classifier(counted(), **given).fit(nodes, y)
     # Learners are judged on their own, so the race is the same whatever pools them.
     columns = ["order", "tau", "min_support", "learners", "loss", "gain", "chosen"]
     assert model.search_results_[columns].equals(chosen().search_results_[columns])
@@ -169,11 +173,11 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("parameters", [{}, {"order": 2}], ids=str)
 def test_errors_of_the_examples_are_those_of_any_fit(parameters: dict[str, Any]) -> None:
-    model = DGEClassifier(counted(), **FAST, **parameters)
+    model = make_classifier(counted(), **FAST, **parameters)
     with pytest.raises(UnknownNodeError, match="nowhere"):
         model.fit(["nowhere", *planted()[1]], ["c0", *planted()[2]])
     with pytest.raises(ParameterError, match="'n_learners' parameter of DGEClassifier must be a whole"):
-        DGEClassifier(counted(), n_learners=0).fit(*planted()[1:])
+        make_classifier(counted(), n_learners=0).fit(*planted()[1:])
 
 
 @pytest.mark.parametrize(
@@ -186,28 +190,28 @@ def test_errors_of_the_examples_are_those_of_any_fit(parameters: dict[str, Any])
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
-def test_what_is_wrong_is_said_before_the_race(
+def test_what_is_wrong_is_named_before_the_race(
     parameters: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(Race, "run")
     given = {**FAST, "checkpoint": tmp_path / "fit", **parameters}
     with pytest.raises(ParameterError, match=message.format("DGEClassifier")):
-        DGEClassifier(counted(), **given).fit(*planted()[1:])
+        make_classifier(counted(), **given).fit(*planted()[1:])
     with pytest.raises(ParameterError, match=message.format("DGELinkPredictor")):
-        DGELinkPredictor(counted(), **given).fit()
+        make_predictor(counted(), **given).fit()
 
 
 @pytest.mark.parametrize("names", [iter(["s0", "s1"]), 7], ids=["a generator", "a number"])
 def test_what_has_no_length_is_no_list_of_nodes(names: Any) -> None:
     with pytest.raises(InputError, match=r"DGEClassifier.fit takes node names \[n\], got an array of shape"):
-        DGEClassifier(counted(), **FAST).fit(names, ["c0", "c1"])
+        make_classifier(counted(), **FAST).fit(names, ["c0", "c1"])
 
 
 def test_lists_must_be_read_as_paths_first() -> None:
     message = r"'network' parameter of {} must be paths \(honlearn.read_paths\) .* to choose order, tau for"
     for made in (DGEClassifier, DGELinkPredictor):
         with pytest.raises(ParameterError, match=message.format(made.__name__)):
-            made([["a", "b"]], tau="auto", order=2).fit(["a", "b"], [0, 1])
+            made([["a", "b"]], structure=Structure(tau="auto", order=2)).fit(["a", "b"], [0, 1])
 
 
 # --- killed ----------------------------------------------------------------------------------------------
@@ -222,16 +226,16 @@ def test_a_race_with_other_features_is_not_gone_on_with(
     features = [csr_array(rows), csr_array(2 * rows)] if sparse else [rows, 2 * rows]
     given = {**FAST, "checkpoint": tmp_path / "fit", "checkpoint_seconds": 0.0}
 
-    def die(ledger: Ledger, *heard: Any, **record: Any) -> None:
-        ledger.save(*heard, **record)
+    def die(ledger: Ledger, *scores: Any, **record: Any) -> None:
+        ledger.save(*scores, **record)
         raise Killed("in the race")
 
     with monkeypatch.context() as patch:
         patch.setattr(Ledger, "maybe_save", die)
         with pytest.raises(Killed, match="in the race"):
-            DGEClassifier(counted(), features=features[0], **given).fit(nodes, y)
+            make_classifier(counted(), features=features[0], **given).fit(nodes, y)
     with pytest.raises(FormatError, match="belongs to a fit with other data, parameters or seed"):
-        DGEClassifier(counted(), features=features[1], **given).fit(nodes, y)
+        make_classifier(counted(), features=features[1], **given).fit(nodes, y)
 
 
 def test_killed_in_the_race_and_in_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,8 +244,8 @@ def test_killed_in_the_race_and_in_the_training(tmp_path: Path, monkeypatch: pyt
 
     save_race, save_training = Ledger.maybe_save, Trainer._maybe_save
 
-    def die_in_the_race(ledger: Ledger, *heard: Any, **record: Any) -> None:
-        save_race(ledger, *heard, **record)
+    def die_in_the_race(ledger: Ledger, *scores: Any, **record: Any) -> None:
+        save_race(ledger, *scores, **record)
         raise Killed("in the race")
 
     def die_in_the_training(trainer: Trainer) -> None:
@@ -252,17 +256,17 @@ def test_killed_in_the_race_and_in_the_training(tmp_path: Path, monkeypatch: pyt
     with monkeypatch.context() as patch:
         patch.setattr(Ledger, "maybe_save", die_in_the_race)
         with pytest.raises(Killed, match="in the race"):
-            DGEClassifier(counted(), **given).fit(nodes, y)
+            make_classifier(counted(), **given).fit(nodes, y)
     assert [path.name for path in tmp_path.iterdir()] == ["fit.structure"]
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "_maybe_save", die_in_the_training)
         with pytest.raises(Killed, match="in the training"):
-            DGEClassifier(counted(), **given).fit(nodes, y)
+            make_classifier(counted(), **given).fit(nodes, y)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fit", "fit.structure"]
 
     with monkeypatch.context() as patch:
-        patch.delattr(Tally, "hear")  # the race is over: nobody is validated again
-        resumed = DGEClassifier(counted(), **given).fit(nodes, y)
+        patch.delattr(HeldOutScore, "update")  # the race is over: no network is validated again
+        resumed = make_classifier(counted(), **given).fit(nodes, y)
     assert resumed.predict_proba(nodes).tobytes() == chosen().predict_proba(nodes).tobytes()
     assert list(tmp_path.iterdir()) == []
 
@@ -271,12 +275,12 @@ def test_a_model_that_was_fitted_before_finds_the_same_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, nodes, y = planted()
-    model = DGEClassifier(counted(), **FAST, checkpoint=tmp_path / "fit", checkpoint_seconds=0.0)
+    model = make_classifier(counted(), **FAST, checkpoint=tmp_path / "fit", checkpoint_seconds=0.0)
     model.fit(nodes, y)
     save = Ledger.save
 
-    def save_and_die(ledger: Ledger, *heard: Any, **record: Any) -> None:
-        save(ledger, *heard, **record)
+    def save_and_die(ledger: Ledger, *scores: Any, **record: Any) -> None:
+        save(ledger, *scores, **record)
         raise Killed("on purpose")
 
     with monkeypatch.context() as patch:
@@ -293,13 +297,13 @@ def test_a_model_that_was_fitted_before_finds_the_same_checkpoint(
 def test_links_need_no_more_than_paths(tmp_path: Path) -> None:
     paths = planted()[0]
     given = {**FAST, "max_epochs": 3}
-    model = DGELinkPredictor(paths, **given).fit()
+    model = make_predictor(paths, **given).fit()
     table = model.search_results_
     assert table["chosen"].sum() == 1
     row = table[table["chosen"]].iloc[0]
     assert row["nodes"] == model.network_.n_nodes
     pairs = [("s0", "h0"), ("h0", "d0.0"), ("s0", "s1")]
-    again = DGELinkPredictor(counted(), tau="auto", **given).fit()
+    again = make_predictor(counted(), tau="auto", **given).fit()
     assert again.predict_proba(pairs).tobytes() == model.predict_proba(pairs).tobytes()
     assert len(model.recommend("s0", top=2)) == 2
     model.save(tmp_path / "links")
@@ -312,9 +316,9 @@ def test_all_networks_of_links_are_judged_on_the_same_pairs() -> None:
     counts = counted()
     examples = []
     for grown in (counts.grow(1), counts.grow(2, 1.0), counts.grow(3, 0.0)):
-        model = DGELinkPredictor(grown, **FAST)
-        model.seed_, model.network_ = 0, grown
-        examples.append(model._prepared(None, None, None)[2])
+        model = make_predictor(grown, **FAST)
+        model.seed_, model.network_, model.path_vectors_ = 0, grown, None
+        examples.append(model._prepare(None, None, None).examples)
     assert examples[0].labels.sum() > 0
     for other in examples[1:]:
         assert np.array_equal(other.pairs, examples[0].pairs)
@@ -325,7 +329,7 @@ def test_links_from_named_pairs_with_some_excluded() -> None:
     pairs = [("s0", "h0"), ("s1", "h1"), ("h0", "d0.0"), ("s0", "s1"), ("s2", "d0.1"), ("s3", "s4")] * 2
     named = [*pairs[:6], *(("s5", "h0"), ("s6", "h1"), ("s5", "s6"), ("s7", "d0.0"))]
     labels = [1, 1, 1, 0, 0, 0, 1, 1, 0, 0]
-    model = DGELinkPredictor(counted(), **{**FAST, "max_epochs": 2})
+    model = make_predictor(counted(), **{**FAST, "max_epochs": 2})
     assert model.fit(named, labels).search_results_["chosen"].sum() == 1
     assert model.n_linked_ == 5
     from_iterator = clone(model).fit(iter(named), labels)
@@ -337,4 +341,4 @@ def test_links_from_named_pairs_with_some_excluded() -> None:
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_links_of_a_grown_network_have_nothing_to_choose(name: str) -> None:
     with pytest.raises(ParameterError, match=f"DGELinkPredictor: {name} cannot be chosen for a network"):
-        DGELinkPredictor(counted().grow(2), **{name: "auto"}).fit()
+        DGELinkPredictor(counted().grow(2), structure=Structure(**{name: "auto"})).fit()

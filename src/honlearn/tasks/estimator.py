@@ -6,8 +6,10 @@ a model (:mod:`honlearn.ensemble.node_model`, :mod:`honlearn.ensemble.pair_model
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -223,6 +225,17 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
         self.ensemble_ = self._fitted_model.restore(state)
         self.n_parameters_ = count_parameters(self.ensemble_)
 
+    def _predicting(self, **settings: Any) -> Any:
+        """Return the model that predicts: as it was fitted, but with fan-outs and `settings` as set now."""
+        model, now = self._fitted_model, self._kinds()
+        if len(now) == len(model.shape.kinds):
+            kinds = tuple(_with_fan_outs(*both) for both in zip(model.shape.kinds, now, strict=True))
+            if described(kinds) != described(model.shape.kinds):
+                settings["shape"] = dataclasses.replace(model.shape, kinds=kinds)
+        if any(getattr(model, name) != value for name, value in settings.items()):
+            self._fitted_model = dataclasses.replace(model, **settings)
+        return self._fitted_model
+
     def disagreement(self, X: Any) -> NDArray[np.float64]:
         """Return the share of pairs of members that predict different classes, for each example, [B]."""
         return disagreement(self.member_proba(X))
@@ -243,6 +256,15 @@ def with_power(kind: Learner, power: float) -> Learner:
     return out
 
 
+def _with_fan_outs(fitted: Learner, now: Learner) -> Learner:
+    """Return a learner as it was fitted, which reads neighbourhoods as wide as one of its kind does now."""
+    same = type(fitted) is type(now) and len(fitted.layer_widths) == len(now.layer_widths)
+    if not same or not hasattr(now, "fan_outs"):
+        return fitted
+    out: Learner = clone(fitted).set_params(fan_outs=now.fan_outs)
+    return out
+
+
 def described(value: Any) -> Any:
     """Return what of a parameter decides a result, the same in every process."""
     if isinstance(value, BaseEstimator):
@@ -252,7 +274,12 @@ def described(value: Any) -> Any:
         ]
     if isinstance(value, (list, tuple)):
         return [described(one) for one in value]
-    return getattr(value, "__qualname__", repr(value)) if callable(value) else repr(value)
+    if isinstance(value, partial):
+        return [described(one) for one in (value.func, value.args, sorted(value.keywords.items()))]
+    if callable(value):
+        # Not its representation, which may hold an address.
+        return getattr(value, "__qualname__", type(value).__qualname__)
+    return repr(value)
 
 
 def disagreement(members: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -251,5 +251,6 @@ class DGELinkPredictor(EnsembleEstimator):
         check_is_fitted(self, "ensemble_")
         codes = check_links.pair_codes(self._owner, self.network_, X, what)
         count = check.draws(self._owner, self.n_draws)
-        inference = self._fitted_model.inference(self.ensemble_, self._runtime(), count)
+        model = self._predicting(joint=self._reads.draw == "joint")
+        inference = model.inference(self.ensemble_, self._runtime(), count)
         return check_links.in_order(codes, self._reads.directed), inference

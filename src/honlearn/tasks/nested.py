@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NoReturn
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from honlearn.errors import ParameterError, check_choice, did_you_mean, listed
 from honlearn.learners import KINDS, Learner, TorchLearner
@@ -30,11 +30,15 @@ class Nested:
     def set_params(self, **params: Any) -> Any:
         """Set parameters; ``training__patience=3`` sets one of a parameter object, made where it is None."""
         nested = {name: value for name, value in params.items() if "__" in name}
-        super().set_params(**{n: v for n, v in params.items() if n not in nested})  # type: ignore[misc]
+        plain = {name: value for name, value in params.items() if name not in nested}
+        known = self.get_params(deep=False)  # type: ignore[attr-defined]
+        for name in sorted(plain.keys() - known.keys()):
+            refuse(type(self), name, plain[name])
+        super().set_params(**plain)  # type: ignore[misc]
         for name, value in nested.items():
             head, _, rest = name.partition("__")
             for target in self._targets(head, rest):
-                target.set_params(**{rest: value})
+                _set_field(target, rest, value)
         return self
 
     def _targets(self, name: str, parameter: str) -> list[Any]:
@@ -64,6 +68,17 @@ class Nested:
                 f"honlearn.{kind.__name__}(...). Got {value!r} instead."
             )
         return value
+
+
+def _set_field(target: BaseEstimator, name: str, value: Any) -> None:
+    """Set a parameter of a parameter object, or raise an error that names those that it has."""
+    known = target.get_params(deep=False)
+    if name not in known:
+        raise ParameterError(
+            f"{type(target).__name__} has no parameter {name!r}{did_you_mean(name, known)}; "
+            f"there are {listed(known, 40)}"
+        )
+    target.set_params(**{name: value})
 
 
 def as_learners(owner: str, value: Any, usual: str = "sage") -> list[Learner]:
@@ -96,26 +111,46 @@ def as_learners(owner: str, value: Any, usual: str = "sage") -> list[Learner]:
 
 def refuse_old(owner: type[Nested], given: Mapping[str, Any]) -> None:
     """Raise for a keyword that is none, and say where a flat keyword of version 0.1 is now."""
-    for name in given:
-        refuse(owner, name)
+    for name, value in given.items():
+        refuse(owner, name, value)
 
 
-def refuse(owner: type[Nested], name: str) -> NoReturn:
+def refuse(owner: type[Nested], name: str, value: Any = None) -> NoReturn:
     """Raise an error that says where a keyword is, or what is near it."""
+    if name == "aggregator" and value == "gin":
+        raise ParameterError(
+            f"{owner.__name__} has no 'aggregator': GIN is a learner of its own now. "
+            "Write learner='gin' or set_params(learner='gin')"
+        )
     home = _OLD.get(name, name)
-    for group, kind in _groups(owner):
-        if home in _fields(kind) or home in getattr(kind, "flat_names", {}).values():
-            field = field_name(kind, home)
-            raise ParameterError(
-                f"{owner.__name__} has no {name!r}: it is a parameter of {group!r} now. "
-                f"Write {group}={kind.__name__}({field}=...) or set_params({group}__{field}=...)"
-            )
-    known = [*inspect.signature(owner.__init__).parameters]
+    # Flat names come first: the 'width' of a learner is not that of pairs.
+    places = [(g, kind, f) for g, kind in _groups(owner) for f in _fields(kind) if _flat_of(kind, f) == home]
+    places += [(g, kind, home) for g, kind in _groups(owner) if home in _fields(kind)]
+    for group, kind, field in places:
+        module = "honlearn.learners" if group == LEARNER else "honlearn"
+        raise ParameterError(
+            f"{owner.__name__} has no {name!r}: it is a parameter of {group!r} now. "
+            f"Write {group}={module}.{kind.__name__}({field}=...) or set_params({group}__{field}=...)"
+            + _NOTES.get(name, "")
+        )
+    known = [n for n, p in inspect.signature(owner).parameters.items() if p.kind is not p.VAR_KEYWORD]
     raise ParameterError(f"{owner.__name__} has no parameter {name!r}{did_you_mean(name, known)}")
 
 
-# Names of version 0.1 whose objects have another word for them.
-_OLD = {"echo": "mask_self", "pair_width": "pair_width", "dropout": "hidden_dropout", "n_layers": "widths"}
+# Names of version 0.1 whose objects have another word for them, and what else has changed.
+_OLD = {
+    "echo": "mask_self",
+    "dropout": "hidden_dropout",
+    "n_layers": "widths",
+    "width": "widths",
+    "n_heads": "heads",
+}
+_NOTES = {
+    "echo": "; echo=True is mask_self=False",
+    "dropout": "; it was both input_dropout and hidden_dropout",
+    "n_layers": "; widths has one number for each layer",
+    "width": "; widths has one number for each layer",
+}
 
 
 # --- flat names --------------------------------------------------------------------------------------
@@ -188,7 +223,7 @@ def translated(owner: type, flat: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> from honlearn.tasks.nodes import DGEClassifier
     >>> translated(DGEClassifier, {"learner.heads": 4, "n_layers": 3, "width": 16, "echo": True})
-    {'heads': 4, 'widths': (16, 16, 16), 'mask_self': False}
+    {'heads': 4, 'mask_self': False, 'widths': (16, 16, 16)}
     """
     if not issubclass(owner, Nested):
         return dict(flat)

@@ -323,4 +323,4 @@ class DGEClassifier(EnsembleEstimator):
         check_is_fitted(self, "ensemble_")
         nodes = check.node_codes(self._owner, self.network_, X, what)
         count = check.draws(self._owner, self.n_draws)
-        return nodes, self._fitted_model.inference(self.ensemble_, self._runtime(), count)
+        return nodes, self._predicting().inference(self.ensemble_, self._runtime(), count)

@@ -92,6 +92,11 @@ def learners(owner: str, value: Any, usual: str, task: str, has_features: bool) 
                 f"{owner}: identity=False needs features; pass features=[V, F], "
                 "path_kernel=PathKernel(vectors=64), or identity=True"
             )
+        if isinstance(kind.edge_power, str) and task == "links":
+            raise ParameterError(
+                f"The 'edge_power' parameter of {kind.name} is chosen for nodes only; for links it must be a "
+                f"number at least 0. Got {kind.edge_power!r} instead."
+            )
         if kind.mask_self and task == "links":
             raise ParameterError(
                 f"The 'mask_self' parameter of {kind.name} is for nodes: the ends of a link are known by "
