@@ -154,6 +154,21 @@ def test_classes_and_examples_may_have_weights(weight: Any) -> None:
         np.testing.assert_allclose(same.predict_proba(names), weighted.predict_proba(names), atol=1e-5)
 
 
+def test_a_checkpoint_is_found_by_what_decides_the_result_not_by_how_a_fit_runs() -> None:
+    def mark(**given: Any) -> str:
+        model = GCNClassifier(network(), training=Training(**given))
+        model.seed_ = 1
+        return model.fingerprint("search")
+
+    assert mark() == mark(checkpoint="fit.ckpt") == mark(checkpoint="moved.ckpt", checkpoint_seconds=1.0)
+    assert len({mark(), mark(learning_rate=0.1), mark(patience=3)}) == 3
+    learners = [GCN(), GCN(widths=(8,)), GCN(direction="in")]
+    models = [GCNClassifier(network(), learner=learner).set_params(verbose=False) for learner in learners]
+    for model in models:
+        model.seed_ = 1
+    assert len({model.fingerprint("search") for model in models}) == 3
+
+
 @pytest.mark.parametrize("learner", [GAT(), "gat", [GCN(), GCN()], SAGE()])
 def test_a_model_is_its_own_learner_and_no_other(learner: Any) -> None:
     with pytest.raises(ParameterError, match=r"'learner' parameter of GCNClassifier must be .*GCN\(\.\.\.\)"):
