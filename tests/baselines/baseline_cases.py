@@ -84,10 +84,10 @@ def paths() -> list[list[str]]:
     for _ in range(1500):
         walk = [int(random.integers(total))]
         for _ in range(3):
-            chance = weight[walk[-1]].copy()
+            share = weight[walk[-1]].copy()
             if len(walk) > 1:
-                chance[(np.arange(total) + walk[-2]) % 3 == 0] *= 6
-            walk.append(int(random.choice(total, p=chance / chance.sum())))
+                share[(np.arange(total) + walk[-2]) % 3 == 0] *= 6
+            walk.append(int(random.choice(total, p=share / share.sum())))
         walks.append([names[i] for i in walk])
     return walks
 

@@ -1,20 +1,43 @@
-"""The loop that trains a baseline: when it stops, what it restores, how it goes on after it was killed."""
+"""The loop that trains the module of a baseline: when it stops, what it restores, how it resumes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import torch
 from torch import nn
 
-from honlearn.baselines.training import FitOptions, Outcome, stream, train
+from honlearn.baselines.training import Losses, ModuleLoop, Validate, stream
+from honlearn.ensemble.loop import State, TrainingOptions
 from honlearn.errors import FormatError
 
-OPTIONS = FitOptions(learning_rate=0.1, max_epochs=12, patience=3, show=False)
-Losses = Callable[[int], Iterator[torch.Tensor]]
+OPTIONS = TrainingOptions(learning_rate=0.1, max_epochs=12, patience=3, show=False)
+
+
+class Outcome(NamedTuple):
+    """What a training leaves: the best state, its epoch, and a row for each epoch that was trained."""
+
+    best: State
+    best_epoch: int
+    history: list[dict[str, float]]
+
+
+def train(
+    net: nn.Module,
+    losses: Losses,
+    validate: Validate | None,
+    options: TrainingOptions,
+    seed: int,
+    mark: str = "run",
+    schedule: list[list[int]] | None = None,
+) -> Outcome:
+    loop = ModuleLoop(net, losses, validate, options, seed, schedule, mark)
+    best = loop.fit()
+    return Outcome(best, loop.at.best_epochs[0][0], loop.at.history)
 
 
 class Killed(Exception):
@@ -59,9 +82,8 @@ def test_stops_when_patience_ends_and_restores_the_best_epoch() -> None:
     net = module()
     validate, seen = scripted(net, [5, 4, 2, 3, 2, 2.5, 0, 0])
     outcome = train(net, losses_of(net), validate, OPTIONS, seed=1)
-    assert outcome.epoch == 6  # three epochs after the third; an equal loss is no better one
+    assert len(outcome.history) == 6  # three epochs after the third; an equal loss is no better one
     assert outcome.best_epoch == 3
-    assert outcome.best_loss == 2
     assert weights(outcome.best) == seen[2] != seen[5]
     assert [row["validation_loss"] for row in outcome.history] == [5, 4, 2, 3, 2, 2.5]
     assert [row["epoch"] for row in outcome.history] == [1, 2, 3, 4, 5, 6]
@@ -71,7 +93,7 @@ def test_a_better_loss_gives_new_patience_up_to_the_last_epoch() -> None:
     net = module()
     validate, seen = scripted(net, [9, 9, 8, 9, 9, 7, 9, 9, 6, 9, 9, 5, 0])
     outcome = train(net, losses_of(net), validate, OPTIONS, seed=1)
-    assert outcome.epoch == outcome.best_epoch == 12
+    assert len(outcome.history) == outcome.best_epoch == 12
     assert weights(outcome.best) == seen[11]
 
 
@@ -79,16 +101,33 @@ def test_a_loss_that_is_no_number_leaves_the_first_epoch() -> None:
     net = module()
     validate, seen = scripted(net, [math.nan] * 12)
     outcome = train(net, losses_of(net), validate, OPTIONS, seed=1)
-    assert outcome.epoch == 4
+    assert len(outcome.history) == 4
     assert weights(outcome.best) == seen[0]
+
+
+def test_any_number_is_better_than_a_loss_that_is_none() -> None:
+    net = module()
+    validate, seen = scripted(net, [math.nan, math.inf, 3, 2, 4, 4, 4])
+    outcome = train(net, losses_of(net), validate, OPTIONS, seed=1)
+    assert (len(outcome.history), outcome.best_epoch) == (7, 4)
+    assert weights(outcome.best) == seen[3]
 
 
 def test_without_validation_every_epoch_is_trained_and_the_last_counts() -> None:
     net = module()
     outcome = train(net, losses_of(net), None, OPTIONS, seed=1)
-    assert outcome.epoch == outcome.best_epoch == 12
+    assert len(outcome.history) == outcome.best_epoch == 12
     assert weights(outcome.best) == weights(net.state_dict())
     assert outcome.history[-1]["loss"] < outcome.history[0]["loss"]
+
+
+def test_a_schedule_is_trained_to_its_end_whatever_validation_gives() -> None:
+    net = module()
+    validate, seen = scripted(net, [])
+    outcome = train(net, losses_of(net), validate, OPTIONS, seed=1, schedule=[[5]])
+    assert len(outcome.history) == outcome.best_epoch == 5
+    assert weights(outcome.best) == weights(net.state_dict())
+    assert not seen
 
 
 def run(
@@ -96,7 +135,15 @@ def run(
 ) -> Outcome:
     """Train with a validation that depends on the weights, so that a wrong resume would show."""
     net = module()
-    options = FitOptions(0.1, 0.01, 12, 12, checkpoint, 0.0, False)
+    options = TrainingOptions(
+        learning_rate=0.1,
+        weight_decay=0.01,
+        max_epochs=12,
+        patience=12,
+        checkpoint=checkpoint,
+        checkpoint_seconds=0.0,
+        show=False,
+    )
     held = torch.randn(10, 4, generator=torch.Generator().manual_seed(1))
 
     def validate() -> tuple[float, float]:
@@ -116,7 +163,7 @@ def test_killed_twice_and_the_same_bytes(tmp_path: Path, dying: int, validated: 
     resumed = run(1, path, validated=validated)
     assert weights(resumed.best) == weights(straight.best)
     assert resumed.history == straight.history
-    assert (resumed.epoch, resumed.best_epoch) == (straight.epoch, straight.best_epoch)
+    assert resumed.best_epoch == straight.best_epoch
     assert weights(run(2, None, validated=validated).best) != weights(straight.best)
 
 
@@ -125,7 +172,7 @@ def test_a_resumed_run_does_not_train_again_what_it_has(tmp_path: Path) -> None:
     with pytest.raises(Killed, match="epoch 8"):
         run(1, path, 8)
     # It would be killed in epoch 5, if it came by there.
-    assert run(1, path, 5).epoch == 12
+    assert len(run(1, path, 5).history) == 12
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
@@ -152,6 +199,7 @@ def test_a_part_may_have_a_weight_decay_of_its_own(first: float, others: float) 
     def flat(epoch: int) -> Iterator[torch.Tensor]:
         yield sum((parameter * 0).sum() for parameter in net.parameters())  # type: ignore[misc]
 
-    outcome = train(net, flat, None, FitOptions(0.1, others, 2, show=False), seed=1)
+    options = TrainingOptions(learning_rate=0.1, weight_decay=others, max_epochs=2, show=False)
+    outcome = train(net, flat, None, options, seed=1)
     moved = {name.split(".")[0]: not torch.equal(outcome.best[name], before[name]) for name in before}
     assert moved == {"0": first > 0, "3": others > 0}

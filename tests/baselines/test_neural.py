@@ -1,4 +1,4 @@
-"""Neural baselines: the look-up, the two phases of a fit, and parameters as a model's file says them."""
+"""Neural baselines: the look-up, the two phases of a fit, and the parameters of a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from baseline_cases import entry, label, network, nodes
 from torch.nn import functional as F
 
 from honlearn.baselines.catalogue import BASELINES, Listed
-from honlearn.baselines.gcn import GCNClassifier, GCNLinkPredictor
+from honlearn.baselines.ho_gnn import HOGNNClassifier, HOGNNLinkPredictor
 from honlearn.baselines.neural import Identity, Neural
 from honlearn.errors import ParameterError
 
@@ -55,7 +55,7 @@ def test_layers_and_width_are_what_was_asked_for(listed: Listed) -> None:
 
 
 def history(**given: Any) -> Any:
-    model = GCNClassifier(network(), **{**FAST, **given}).fit(*nodes())
+    model = HOGNNClassifier(network(), **{**FAST, **given}).fit(*nodes())
     return model.history_, model
 
 
@@ -85,25 +85,25 @@ def test_without_validation_all_epochs_are_trained_on_everything() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"n_layers": 0}, "'n_layers' parameter of GCNClassifier"),
-        ({"width": 1.5}, "'width' parameter of GCNClassifier"),
-        ({"dropout": 1.0}, "'dropout' parameter of GCNClassifier"),
-        ({"learning_rate": 0}, "'learning_rate' parameter of GCNClassifier"),
-        ({"patience": 0}, "'patience' parameter of GCNClassifier"),
-        ({"edge_power": -1}, "'edge_power' parameter of GCNClassifier"),
+        ({"n_layers": 0}, "'n_layers' parameter of HOGNNClassifier"),
+        ({"width": 1.5}, "'width' parameter of HOGNNClassifier"),
+        ({"dropout": 1.0}, "'dropout' parameter of HOGNNClassifier"),
+        ({"learning_rate": 0}, "'learning_rate' parameter of HOGNNClassifier"),
+        ({"patience": 0}, "'patience' parameter of HOGNNClassifier"),
+        ({"edge_power": -1}, "'edge_power' parameter of HOGNNClassifier"),
         ({"direction": "up"}, "'direction' parameter of .* must be one of 'in', 'out', 'both'"),
     ],
 )
 def test_a_parameter_out_of_range_is_named(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        GCNClassifier(network(), **{**FAST, **given}).fit(*nodes())
+        HOGNNClassifier(network(), **{**FAST, **given}).fit(*nodes())
 
 
 def test_a_link_predictor_names_its_own_parameters() -> None:
-    with pytest.raises(ParameterError, match="'n_batches' parameter of GCNLinkPredictor"):
-        GCNLinkPredictor(network(), n_batches=0).fit()
-    with pytest.raises(ParameterError, match=r"'operator' parameter of GCNLinkPredictor.*'concat'"):
-        GCNLinkPredictor(network(), operator="conct").fit()
+    with pytest.raises(ParameterError, match="'n_batches' parameter of HOGNNLinkPredictor"):
+        HOGNNLinkPredictor(network(), n_batches=0).fit()
+    with pytest.raises(ParameterError, match=r"'operator' parameter of HOGNNLinkPredictor.*'concat'"):
+        HOGNNLinkPredictor(network(), operator="conct").fit()
 
 
 def test_edge_power_and_direction_change_what_is_learnt() -> None:

@@ -9,19 +9,21 @@ import pytest
 import torch
 from baseline_cases import network
 
-from honlearn.baselines.gcn import GCNEncoder, GCNLinkPredictor
+from honlearn.baselines.convolutions import Convolutions
 from honlearn.baselines.graph import Graph
+from honlearn.baselines.ho_gnn import HOGNNEncoder, HOGNNLinkPredictor
 from honlearn.baselines.neural import PairModel
 from honlearn.baselines.pair_head import PairBatches, PairHead
 from honlearn.errors import ParameterError
-from honlearn.tasks.link_parameters import check_operator, training_pairs
+from honlearn.tasks.link_parameters import training_pairs
+from honlearn.tasks.settings import check_operator
 
 SEED = 4
 
 
 def batches(fraction: float = 0.2, drawn: bool = True) -> PairBatches:
     hon = network()
-    examples, unlinked = training_pairs(hon, None, None, None, True, SEED)
+    examples, unlinked = training_pairs("Model", hon, None, None, None, True, SEED)
     return PairBatches.of(hon, examples, unlinked if drawn else None, fraction, SEED)
 
 
@@ -118,7 +120,7 @@ def test_a_step_hides_all_between_its_own_and_held_pairs_and_nothing_else() -> N
 def test_no_message_passes_over_the_edges_of_the_pairs_of_a_step() -> None:
     """Weights of hidden edges change no logit and no gradient of the step; those of others do."""
     made, graph = batches(), Graph.of(network())
-    encoder = GCNEncoder(graph, 2, 8, 0.0, "both")
+    encoder = Convolutions(graph, 2, 8, 0.0, "both")
     model = PairModel(encoder, PairHead(8, "concat+hadamard", 4, directed=True))
     pairs, labels, hidden = next(made.epoch(0, 3))
 
@@ -141,9 +143,9 @@ def test_a_fit_shows_no_pair_its_own_edges(monkeypatch: pytest.MonkeyPatch) -> N
     """Watch a real fit: no graph that messages pass over has an edge between the ends of a pair asked."""
     hon, seen = network(), []
     graphs: dict[int, Graph] = {}
-    view, forward = GCNEncoder.view, PairModel.forward
+    view, forward = HOGNNEncoder.view, PairModel.forward
 
-    def watched_view(self: GCNEncoder, graph: Graph) -> Any:
+    def watched_view(self: HOGNNEncoder, graph: Graph) -> Any:
         made = view(self, graph)
         graphs[id(made[1])] = graph
         kept.append(made)
@@ -154,9 +156,9 @@ def test_a_fit_shows_no_pair_its_own_edges(monkeypatch: pytest.MonkeyPatch) -> N
         return forward(self, made, pairs)
 
     kept: list[Any] = []  # so that no id is given twice
-    monkeypatch.setattr(GCNEncoder, "view", watched_view)
+    monkeypatch.setattr(HOGNNEncoder, "view", watched_view)
     monkeypatch.setattr(PairModel, "forward", watched_forward)
-    GCNLinkPredictor(hon, width=8, max_epochs=2, n_batches=3, random_state=0).fit()
+    HOGNNLinkPredictor(hon, width=8, max_epochs=2, n_batches=3, random_state=0).fit()
     assert len(seen) == 2 * (3 + 1)
     everything = linked(Graph.of(hon))
     for graph, pairs in seen:

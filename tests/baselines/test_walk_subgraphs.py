@@ -121,7 +121,7 @@ def test_the_encoder_is_the_equation() -> None:
     with stream(0, "test"), torch.no_grad():
         encoder = GraphSAINTEncoder(graph(), 2, 4, 0.5, "out").eval()
         mean = torch.from_numpy(HEARD / np.maximum(HEARD.sum(1, keepdims=True), 1)).float()
-        h = torch.relu(encoder.own.weight + mean @ encoder.heard.weight + encoder.bias)
+        h = torch.relu(encoder.own.weight + mean @ encoder.neighbors.weight + encoder.bias)
         layer = encoder.layers[0]
         expected = layer.lin_root(h) + layer.lin_rel(mean @ h)
         torch.testing.assert_close(encoder(encoder.view(graph())), expected)

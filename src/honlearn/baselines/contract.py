@@ -1,7 +1,7 @@
 """The contract of every baseline: what `fit` and `predict_proba` take and give, and what is saved.
 
 In: names of nodes or pairs, and labels. Out: fitted estimators. Names are checked and become integers here; a
-model overrides four methods that speak of integers and tensors alone. Parameters are the fields of a
+model overrides four methods that take and return integers and tensors alone. Parameters are the fields of a
 dataclass, so that a model's file lists its own and inherits the rest.
 """
 
@@ -28,6 +28,7 @@ from honlearn.seeds import root_seed
 from honlearn.stored import Spec
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
+from honlearn.tasks.estimator import described
 from honlearn.tasks.html import Shown
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 State = dict[str, torch.Tensor]
 
-# They say how a fit runs, or are known otherwise; they do not decide what comes out of it.
+# How a fit runs, or hashed in another way; they do not decide its result.
 NOT_DECIDING = (
     "network",
     "n_threads",
@@ -66,7 +67,7 @@ class Baseline(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     data_parameters: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        """Let the nearest class that says a default decide it, as for any attribute.
+        """Let the nearest class that has a default decide it, as for any attribute.
 
         A dataclass with two bases takes defaults from the first, even those that it merely inherits: a
         model's own would yield to the task's.
@@ -80,7 +81,7 @@ class Baseline(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 cls.__annotations__[name] = field.type
                 setattr(cls, name, getattr(cls, name))
 
-    # --- what a model says of itself -----------------------------------------------------------------
+    # --- what a model overrides ----------------------------------------------------------------------
 
     def _check(self) -> None:
         """Raise a ParameterError for a parameter that is out of range; called first in `fit`."""
@@ -105,7 +106,7 @@ class Baseline(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fingerprint(self, phase: str, *examples: NDArray[Any]) -> str:
         """Return a digest of all that decides the result, so that a checkpoint finds only its own run."""
         left_out = {*NOT_DECIDING, *self.data_parameters}
-        given = {k: v for k, v in self.get_params(deep=False).items() if k not in left_out}
+        given = {k: described(v) for k, v in self.get_params(deep=False).items() if k not in left_out}
         text = repr((type(self).__name__, phase, self.seed_, sorted(given.items())))
         digest, network = hashlib.sha256(text.encode()), self.network
         for array in (network.grams, network.indptr, network.indices, network.weights, *examples):

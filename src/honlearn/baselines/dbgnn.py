@@ -5,15 +5,15 @@
 In: the identity of each node's base, once for either graph. Out: one row for each entity, [V, d].
 
 G_1 is the first-order graph: the rows of the base nodes, targets collapsed to their entities. G_k are the
-conditional nodes and their edges; of a network that was grown with ``tau=None`` this is the De Bruijn graph
-of its order. A pruned network keeps a context only where it tells something, so an edge of a conditional node
-may lead to a base node; then that base node stands in G_k for all contexts that were not kept. ``C|B|A`` ends
-in C. On a first-order network G_k is empty, and DBGNN is GCN. Directed edges are heard as `direction` says,
+contexts and their edges; of a network that was grown with ``tau=None`` this is the De Bruijn graph of its
+order. A pruned network keeps a context only where it is informative, so an edge of a context may lead to a
+base node; then that base node stands in G_k for all contexts that were not kept. ``C|B|A`` ends in C. On a
+first-order network G_k is empty, and DBGNN is GCN. `direction` decides along which edges messages pass;
 weights count to `edge_power`.
 
-The authors sum W (Hᵏ(u) + H¹(v)) over u. A pruned network has many entities that no context ends in, of which
-a sum would tell nothing; so H¹(v) is added once, and Hᵏ by its mean. Inside training folds of Wiki, a matrix
-of its own for H¹(v) did worse (micro F1 0.60 for 0.63).
+The authors sum W (Hᵏ(u) + H¹(v)) over u. A pruned network has many entities that no context ends in, for
+which a sum would be 0; so H¹(v) is added once, and Hᵏ by its mean. Inside training folds of Wiki, a matrix of
+its own for H¹(v) did worse (micro F1 0.60 for 0.63).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def first_order(graph: Graph) -> Graph:
 
 
 def higher_order(graph: Graph) -> tuple[Graph, torch.Tensor]:
-    """Return G_k, and its nodes as nodes of `graph`, int64 [M]: conditional ones, and whom these lead to."""
+    """Return G_k, and its nodes as nodes of `graph`, int64 [M]: contexts, and where they lead to."""
     kept = graph.edges[0] >= graph.n_entities
     among = torch.zeros(graph.n_nodes, dtype=torch.bool)
     among[graph.n_entities :] = True
@@ -70,7 +70,7 @@ class DBGNNEncoder(Encoder):
         self.bipartite = nn.Linear(width, width, bias=False)
 
     def view(self, graph: Graph) -> Views:
-        """Return both graphs' views and who ends in whom."""
+        """Return both graphs' views and which nodes end in which entity."""
         higher, nodes = higher_order(graph)
         shape = (graph.n_entities, len(nodes))
         ends = sparse.csr_array(
@@ -81,8 +81,8 @@ class DBGNNEncoder(Encoder):
 
     def forward(self, view: Views) -> torch.Tensor:
         """Return representations [V, width]."""
-        told = view.ends @ self.bipartite(self.higher(view.higher))
-        return torch.relu(self.first(view.first) + told)
+        of_contexts = view.ends @ self.bipartite(self.higher(view.higher))
+        return torch.relu(self.first(view.first) + of_contexts)
 
 
 @dataclass(eq=False, repr=False)

@@ -37,7 +37,7 @@ INPUTS = ("labels", "labels+degree", "labels+identity", "labels+degree+identity"
 class Shape:
     """The size of a DGCNN: `n_layers` of `width` before the last of one channel, `pool` rows after sorting.
 
-    `inputs` are what a node is known by, `direction` is as of the baselines; with `directed` the source has a
+    `inputs` are the features of a node, `direction` is as of the baselines; with `directed` the source has a
     label of its own.
     """
 
@@ -52,7 +52,7 @@ class Shape:
 
 
 class DGCNN(nn.Module):
-    """Reads subgraphs; see the equations above."""
+    """Scores subgraphs; see the equations above."""
 
     pool: torch.Tensor
 

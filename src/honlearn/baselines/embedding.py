@@ -36,8 +36,8 @@ _STEPS = 5000
 class Embedding(Baseline):
     """Parameters of all models that embed first; a model overrides defaults and makes its embeddings.
 
-    `dimensions` numbers for each entity; `regularization` is the inverse strength of the regression's L2
-    penalty, scikit-learn's ``C``: small values hold the coefficients back.
+    `dimensions` is the length of an entity's vector; `regularization` is the inverse strength of the
+    regression's L2 penalty, scikit-learn's ``C``: small values hold the coefficients back.
     """
 
     dimensions: int = 128
@@ -107,12 +107,12 @@ class EmbeddingLinkPredictor(DirectedBaseline, Embedding):
         with cores(self.n_threads):
             embedding, history = self._embed()
             rows = torch.from_numpy(standardised(embedding)).float()
-            read = self._read(rows, examples.pairs).numpy()
-            mean, scale = _moments(read)
-            read -= mean.astype(np.float32)
-            read /= scale.astype(np.float32)
-            both, at = regression(read, examples.labels, 2, self.regularization)
-        # The scale of what is read goes into the coefficients, so that pairs are read as they are.
+            features = self._pair_features(rows, examples.pairs).numpy()
+            mean, scale = _moments(features)
+            features -= mean.astype(np.float32)
+            features /= scale.astype(np.float32)
+            both, at = regression(features, examples.labels, 2, self.regularization)
+        # The scale goes into the coefficients, so that predictions need none.
         weights = (both[1] - both[0]) / scale
         self._keep(rows, (weights, np.atleast_1d(at[1] - at[0] - weights @ mean)), history)
 
@@ -125,14 +125,14 @@ class EmbeddingLinkPredictor(DirectedBaseline, Embedding):
 
     def _restore(self, state: State) -> None:
         super()._restore(state)
-        width = self._read(self.state_["embedding"], np.zeros((1, 2), np.int32)).shape[1]
+        width = self._pair_features(self.state_["embedding"], np.zeros((1, 2), np.int32)).shape[1]
         if width != len(self.state_["coefficients"]):
             raise FormatError(
-                f"{len(self.state_['coefficients']):,} coefficients for {width:,} numbers a pair"
+                f"{len(self.state_['coefficients']):,} coefficients for {width:,} features of a pair"
             )
 
-    def _read(self, rows: torch.Tensor, pairs: Pairs) -> torch.Tensor:
-        """Return what is read of each pair, float32 [B, F]."""
+    def _pair_features(self, rows: torch.Tensor, pairs: Pairs) -> torch.Tensor:
+        """Return the features of each pair, float32 [B, F]."""
         ends = torch.from_numpy(pairs).long()
         u, v = rows[ends[:, 0]], rows[ends[:, 1]]
         there = torch.cat([operate(name, u, v) for name in self.operator.split("+")], 1)
@@ -144,7 +144,7 @@ class EmbeddingLinkPredictor(DirectedBaseline, Embedding):
         state = self.state_
         parts = [
             torch.sigmoid(
-                self._read(state["embedding"], pairs[start : start + _BLOCK]) @ state["coefficients"]
+                self._pair_features(state["embedding"], pairs[start : start + _BLOCK]) @ state["coefficients"]
                 + state["intercepts"]
             )
             for start in range(0, len(pairs), _BLOCK)
@@ -155,7 +155,7 @@ class EmbeddingLinkPredictor(DirectedBaseline, Embedding):
 def regression(rows: NDArray[Any], codes: NDArray[np.int64], n_classes: int, strength: float) -> Any:
     """Return coefficients [C, F] and intercepts [C] of a multinomial regression, C at least the classes seen.
 
-    One class has nothing to be told from: its logit is 0. Of two, scikit-learn gives the second's alone.
+    One class alone has a logit of 0. Of two, scikit-learn gives the second's alone.
     """
     from sklearn.linear_model import LogisticRegression
 

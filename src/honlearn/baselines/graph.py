@@ -1,14 +1,13 @@
 """The network as tensors: what the convolutions of the baselines take.
 
 In: a :class:`~honlearn.hon.network.HigherOrderNetwork`. Out: a :class:`Graph` whose features are the identity
-of each node's base, as in the paper: a conditional node looks like its entity.
+of each node's base, as in the paper: a context looks like its entity.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -67,17 +66,6 @@ class Graph:
         if direction == "out":
             return out
         return out.T.tocsr() if direction == "in" else (out + out.T).tocsr()
-
-    def listening(self, direction: str = "both") -> tuple[torch.Tensor, torch.Tensor]:
-        """Return :meth:`adjacency` as edges int64 [2, E'] from who is heard to who listens, and weights."""
-        matrix = self.adjacency(direction).tocoo()
-        edges = np.stack([matrix.col, matrix.row]).astype(np.int64)
-        return torch.from_numpy(edges), torch.from_numpy(matrix.data.astype(np.float32))
-
-    @cached_property
-    def out_degree(self) -> torch.Tensor:
-        """The sum of the weights of each node's out-edges, float32 [N]."""
-        return torch.zeros(self.n_nodes).index_add_(0, self.edges[0], self.weights)
 
 
 def as_tensor(matrix: Any) -> torch.Tensor:

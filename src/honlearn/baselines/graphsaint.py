@@ -2,8 +2,8 @@
 
 h'_v = relu(W_1 h_v + W_2 Σ_u (ã_vu / α_vu) h_u + b) on the nodes of random walks, with Ã = D^-1 A; the loss
 of node v is divided by λ_v. α and λ are counted on subgraphs drawn before training, so that sums and losses
-are unbiased; predictions read the whole graph, where both are 1. In: the identity of each node's base. Out:
-[N, d]. Edges count by weight to `edge_power`, and are heard as `direction` says.
+are unbiased; predictions use the whole graph, where both are 1. In: the identity of each node's base. Out:
+[N, d]. Edges count by weight to `edge_power`; `direction` decides along which messages pass.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ View = tuple[torch.Tensor, torch.Tensor]
 
 
 class GraphSAINTEncoder(Encoder):
-    """Graph convolutions of PyTorch Geometric: a node's own weights, and weights for whom it hears."""
+    """Graph convolutions of PyTorch Geometric: weights for a node itself, and weights for its neighbours."""
 
     def __init__(self, graph: Graph, n_layers: int, width: int, dropout: float, direction: str) -> None:
         super().__init__()
         self.width, self.dropout, self.direction = width, dropout, direction
         # A one-hot times a weight matrix is a look-up: the first layer has two.
         self.own = Identity(graph.n_entities, width, dropout)
-        self.heard = Identity(graph.n_entities, width, dropout)
+        self.neighbors = Identity(graph.n_entities, width, dropout)
         self.bias = nn.Parameter(torch.zeros(width))
         self.layers = nn.ModuleList(GraphConv(width, width) for _ in range(n_layers - 1))
 
@@ -50,7 +50,7 @@ class GraphSAINTEncoder(Encoder):
     def forward(self, view: View) -> torch.Tensor:
         """Return representations [n, width] of the nodes in the view; the last layer is linear."""
         base, adjacency = view
-        h: torch.Tensor = self.own(base) + adjacency @ self.heard(base) + self.bias
+        h: torch.Tensor = self.own(base) + adjacency @ self.neighbors(base) + self.bias
         for layer in self.layers:
             h = F.dropout(torch.relu(h), self.dropout, self.training)
             h = layer(h, adjacency)
@@ -103,16 +103,17 @@ class GraphSAINTClassifier(NeuralClassifier, GraphSAINT):
                 known = np.flatnonzero(label[some] >= 0)
                 if not len(known):
                     continue
-                truth, chance = torch.from_numpy(label[some[known]]), found[torch.from_numpy(some[known])]
+                truth = torch.from_numpy(label[some[known]])
+                probability = found[torch.from_numpy(some[known])]
                 loss = F.cross_entropy(module(view)[torch.from_numpy(known)], truth, reduction="none")
-                yield (loss / chance).sum() / len(nodes)
+                yield (loss / probability).sum() / len(nodes)
 
         return losses
 
 
 @dataclass(eq=False, repr=False)
 class GraphSAINTLinkPredictor(NeuralLinkPredictor, GraphSAINT):
-    """GraphSAINT for links: a step reads those of its pairs whose ends are both in its subgraph.
+    """GraphSAINT for links: a step trains on those of its pairs whose ends are both in its subgraph.
 
     Linked pairs are found together more often than others, so either kind counts by its share of all pairs.
     """

@@ -2,8 +2,8 @@
 
 z(u) = mean of h(u') over all relatives u' in the family Ω(u), with h from a GCN on the higher-order network.
 In: the identity of each node's base. Out: one row for each entity, [V, d]. Every relative counts the same,
-however often it was visited, as the paper says of this model. On a first-order network each family is its
-base node alone, and HO-GNN is GCN.
+however often it was visited, as in the paper's description of this model. On a first-order network each
+family is its base node alone, and HO-GNN is GCN.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class FamilyView(NamedTuple):
 
 
 class HOGNNEncoder(Encoder):
-    """A GCN over all nodes, then the mean over each family: base node and conditional nodes alike."""
+    """A GCN over all nodes, then the mean over each family: base node and contexts alike."""
 
     def __init__(self, graph: Graph, n_layers: int, width: int, dropout: float, direction: str) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class HOGNNEncoder(Encoder):
         self.nodes = Convolutions(graph, n_layers, width, dropout, direction)
 
     def view(self, graph: Graph) -> FamilyView:
-        """Return the GCN's view and who belongs to which family."""
+        """Return the GCN's view and which nodes belong to which family."""
         ones, shape = np.ones(graph.n_nodes), (graph.n_entities, graph.n_nodes)
         member = sparse.csr_array((ones, (graph.base.numpy(), np.arange(graph.n_nodes))), shape=shape)
         return FamilyView(self.nodes.view(graph), as_tensor(normalized(member, "rows", self_loops=False)))

@@ -5,7 +5,7 @@ neighbourhood matrix S [V, V]. No random number is drawn.
 
     S = Σ_k exp(−(k − 1) decay) D_k,    S ≈ (U √Σ) (V √Σ)ᵀ
 
-D_1(i, j) is the probability of the step i → j. D_k(i, j) is the mean of π(u → j) over the conditional nodes u
+D_1(i, j) is the probability of the step i → j. D_k(i, j) is the mean of π(u → j) over the contexts u
 of k entities whose oldest entity is i and that lead to j: where those go who were at i k − 1 steps ago.
 Targets are collapsed to their entities. A first-order network has D_1 alone.
 """
@@ -55,8 +55,8 @@ def neighborhood_matrix(network: HigherOrderNetwork, decay: float = 1.0, edge_po
 class HONEM(Embedding):
     """Higher-order network embedding.
 
-    `dimensions` is the length of each of an entity's two vectors: as one who goes and as one who is gone to.
-    Both are scaled to unit length, so that who is visited rarely is told apart as well (inner micro F1 on
+    `dimensions` is the length of each of an entity's two vectors: as a source and as a target of steps.
+    Both are scaled to unit length, so that rarely visited entities are separated too (inner micro F1 on
     Wiki 0.63, without it 0.56). `decay` is how fast longer contexts lose weight, 1 in the paper. Weights of
     edges are taken to `edge_power` before they become probabilities; 1 is as published.
     """
@@ -83,7 +83,7 @@ class HONEMClassifier(HONEM, EmbeddingClassifier):
 
 @dataclass(eq=False, repr=False)
 class HONEMLinkPredictor(HONEM, EmbeddingLinkPredictor):
-    """HONEM for links; fewer dimensions, since every pair is read at length."""
+    """HONEM for links; fewer dimensions, since a pair has several times as many features."""
 
     dimensions: int = 128
     regularization: float = 0.1

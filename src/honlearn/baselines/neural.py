@@ -74,8 +74,8 @@ class Identity(nn.Module):
 class Neural(Baseline):
     """Parameters of all neural baselines; a model overrides defaults, adds its own, and makes its encoder.
 
-    `n_layers` layers of `width` numbers, `dropout` on the inputs of each. A neighbour counts by its edge's
-    weight to `edge_power`; `direction` says whose messages a node receives: ``"in"`` (along the edges),
+    `n_layers` layers of width `width`, `dropout` on the inputs of each. A neighbour counts by its edge's
+    weight to `edge_power`; `direction` is whose messages a node receives: ``"in"`` (along the edges),
     ``"out"``, or ``"both"``. Adam with `learning_rate` and `weight_decay`; at most `max_epochs`, ended after
     `patience` epochs without a better loss on a stratified `validation_fraction`; then all is trained anew
     on everything for `refit` times the best number of epochs, or with 0 the best epoch is restored. A
@@ -247,7 +247,7 @@ class NeuralClassifier(NodeBaseline, Neural):
 
 
 class PairModel(nn.Module):
-    """An encoder and a head that reads pairs."""
+    """An encoder and a head for pairs."""
 
     def __init__(self, encoder: Encoder, head: PairHead) -> None:
         super().__init__()
@@ -263,9 +263,9 @@ class PairModel(nn.Module):
 class NeuralLinkPredictor(DirectedBaseline, Neural):
     """Link prediction by a graph's encoder and a small network over pairs.
 
-    `operator` joins the two ends as in :class:`honlearn.DGELinkPredictor`, `pair_width` numbers follow. An
-    epoch passes all linked pairs in `n_batches` steps, with as many unlinked ones, drawn anew; a step passes
-    messages without the edges of its own pairs, as tested pairs must do without theirs.
+    `operator` joins the two ends as in :class:`honlearn.DGELinkPredictor`, a dense layer of `pair_width`
+    follows. An epoch passes all linked pairs in `n_batches` steps, with as many unlinked ones, drawn anew; a
+    step passes messages without the edges of its own pairs, as tested pairs must do without theirs.
     """
 
     operator: str = "concat+hadamard"

@@ -1,4 +1,4 @@
-"""Pairs for neural baselines: what reads two ends, and the batches that are trained on.
+"""Pairs for neural baselines: the head over two ends, and the batches of training.
 
 In: representations of the ends; labelled pairs of a network. Out: logits; for each step of an epoch pairs,
 labels, and the edges that must be hidden while messages pass.
@@ -25,7 +25,7 @@ Step = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 class PairHead(nn.Module):
-    """Reads two ends [B, d] each: one dense layer over what the operators make of them, then one logit.
+    """Scores two ends [B, d] each: the operators, one dense layer over them, then one logit.
 
     Without direction both orders are averaged.
     """
@@ -33,9 +33,9 @@ class PairHead(nn.Module):
     def __init__(self, width: int, operator: str, pair_width: int, directed: bool) -> None:
         super().__init__()
         self.operators, self.directed = operator.split("+"), directed
-        read = width * sum(2 if name == "concat" else 1 for name in self.operators)
-        layers: list[nn.Module] = [nn.Linear(read, pair_width), nn.ReLU()] if pair_width else []
-        self.layers = nn.Sequential(*layers, nn.Linear(pair_width or read, 1))
+        joined = width * sum(2 if name == "concat" else 1 for name in self.operators)
+        layers: list[nn.Module] = [nn.Linear(joined, pair_width), nn.ReLU()] if pair_width else []
+        self.layers = nn.Sequential(*layers, nn.Linear(pair_width or joined, 1))
 
     def forward(self, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
         """Return logits [B]."""

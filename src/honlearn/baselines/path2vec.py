@@ -1,6 +1,6 @@
 """path2vec: skip-gram on the paths themselves, then a logistic regression.
 
-In: paths, and a network that says which entities and steps there are. Out: an entity's two skip-gram vectors
+In: paths, and a network that holds which entities and steps there are. Out: an entity's two skip-gram vectors
 at unit length, side by side, [V, 2 d]. Direction and weights of edges are not used but through the paths: a
 step that is taken often is seen often; a window reaches as far back as ahead. It is what word2vec (Mikolov et
 al. 2013) makes of paths, and DeepWalk (Perozzi et al. 2014) where walks over the network stand for them.
@@ -168,7 +168,7 @@ class Path2vecClassifier(Path2vec, EmbeddingClassifier):
 
 @dataclass(eq=False, repr=False)
 class Path2vecLinkPredictor(Path2vec, EmbeddingLinkPredictor):
-    """path2vec for links; fewer dimensions, since every pair is read at length."""
+    """path2vec for links; fewer dimensions, since a pair has several times as many features."""
 
     dimensions: int = 64
     regularization: float = 0.1

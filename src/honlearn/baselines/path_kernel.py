@@ -1,10 +1,11 @@
-"""The kernel's reading of the paths alone, without any graph neural network: a part of our own model (ours).
+"""Kernel ridge regression on path vectors, without any graph neural network: a part of our ensemble, alone.
 
 In: a network and labelled nodes. Out: class probabilities of every entity [V, C], which are looked up. It is
-what :class:`honlearn.DGEClassifier` mixes into its answer (``kernel_share``): with the same seed and equal
-weights of the examples, its ``kernel_proba_`` to the bit. A table with both shows what the learners add.
+what :class:`honlearn.DGEClassifier` mixes into its probabilities (``PathKernel(share=…)``): with the same
+seed and equal weights of the examples, its ``kernel_proba_`` to the bit. A table with both shows what the
+learners add.
 
-Paths count as far as the network remembers them: on a first-order network two steps are independent.
+Paths count as far as the contexts of the network reach: on a first-order network two steps are independent.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from honlearn.stored import Spec
 class PathKernelClassifier(NodeBaseline):
     """Calibrated kernel ridge regression on vectors of the paths, see :mod:`honlearn.path_kernel.ridge`.
 
-    There is nothing to set: reach, smoothing and number of the vectors and the penalty are chosen on labelled
-    nodes that are left out. Fitted: ``reach_``, ``smoothing_``, ``dimensions_``, ``penalty_``, and ``loss_``,
-    the log loss of the labelled nodes. What is said of a labelled node is said without its own label, so a
-    score on the training nodes is not that of a model that has seen them; only the choices have, and with a
-    few dozen labels that shows.
+    There is nothing to set: reach, smoothing and dimensions of the vectors and the penalty are chosen on
+    labelled nodes that are left out. Fitted: ``reach_``, ``smoothing_``, ``dimensions_``, ``penalty_``, and
+    ``loss_``, the log loss of the labelled nodes. The probabilities of a labelled node do not use its own
+    label, so a score on the training nodes is not that of a model that has seen them; only the choices have,
+    and with a few dozen labels that shows.
 
     A fit takes seconds, on one thread: `checkpoint` is accepted, but nothing is kept on the way.
     """
@@ -43,14 +44,14 @@ class PathKernelClassifier(NodeBaseline):
     def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
         examples = Examples(nodes, codes, np.ones(len(nodes), np.float32))
         _, vectors = choose_vectors(self.network, examples, n_classes, self.seed_)
-        reading = fit_kernel(vectors.values, examples, n_classes, self.seed_)
+        fitted = fit_kernel(vectors.values, examples, n_classes, self.seed_)
         state = {
-            "proba": torch.from_numpy(reading.proba),
+            "proba": torch.from_numpy(fitted.proba),
             "reach": torch.tensor(vectors.reach),
             "smoothing": torch.tensor(vectors.smoothing, dtype=torch.float64),
             "dimensions": torch.tensor(vectors.values.shape[1]),
-            "penalty": torch.tensor(reading.penalty, dtype=torch.float64),
-            "loss": torch.tensor(reading.loss, dtype=torch.float64),
+            "penalty": torch.tensor(fitted.penalty, dtype=torch.float64),
+            "loss": torch.tensor(fitted.loss, dtype=torch.float64),
         }
         self._finish(state, [], sum(tensor.numel() for tensor in state.values()))
 

@@ -4,8 +4,8 @@ f' = relu(f + W Σ_j θ_j ⊙ mean of f over walks after j steps), j = 0 … wal
 step and channel. In: the identity of each node's base. Out: [N, d].
 
 In training every layer has walks of its own, drawn anew in every epoch. A layer is linear in the mean over
-walks, so predictions read its expectation, as from more and more walks: powers of the transition matrix.
-Walks go to those a node listens to, as `direction` says, in proportion to weights to `edge_power`.
+walks, so predictions use its expectation, as from more and more walks: powers of the transition matrix.
+Walks go from a node to those that send it messages (`direction`), in proportion to weights to `edge_power`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Saved baselines, and the one function that loads any saved model.
 
 In: a fitted baseline. Out: config and tensors for :mod:`honlearn.tasks.storage`, and back. Only classes of
-the catalogue are made, whatever a folder says.
+the catalogue are made, whatever class a folder names.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: a network and labelled pairs. Out: the probability of a link. Each pair's enclosing subgraph, without the
 edges of the pair itself, is labelled by the distances to both ends (:mod:`honlearn.baselines.double_radius`)
-and read by a DGCNN (:mod:`honlearn.baselines.dgcnn`): p(u, v) = σ(DGCNN(G_uv, labels, features)).
+and scored by a DGCNN (:mod:`honlearn.baselines.dgcnn`): p(u, v) = σ(DGCNN(G_uv, labels, features)).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from honlearn.sampling.pairs import Pairs
 from honlearn.seeds import generator
 from honlearn.tasks.link_split import hide_pairs
 
-# Subgraphs that are read at once where nothing is learnt, and that the pool's size is taken from.
+# Subgraphs that are scored at once where nothing is learnt, and that the pool's size is taken from.
 _BLOCK, _MEASURED = 256, 2000
 
 
@@ -42,17 +42,17 @@ class SEALLinkPredictor(DirectedBaseline, Neural):
 
     A subgraph has the nodes within `hops` steps, at most `max_per_hop` new ones a hop, drawn uniformly (None:
     all). `n_layers` convolutions of `width` and one of a single channel follow; sort pooling keeps as many
-    nodes as a share `pool` of the training subgraphs have at most. `inputs` are what a node is known by:
+    nodes as a share `pool` of the training subgraphs have at most. `inputs` are the features of a node:
     ``"labels"`` alone is the original; SEAL allows explicit features beside them, here ``"labels+degree"``
     (logarithms of the number and the weight of a node's edges in the network, less the pair's own),
     ``"labels+identity"`` (a row for each entity) or ``"labels+degree+identity"``. Steps have `batch_size`
     pairs; an epoch passes `max_pairs` of them (None: all), drawn anew; at most a quarter as many validate.
 
-    With `directed` the source has a label of its own. Messages pass as `direction` says, with one weight
-    matrix a side; an edge counts by its weight to `edge_power`, over the sum of its node's edges.
+    With `directed` the source has a label of its own. Messages pass along `direction`, with one weight matrix
+    per side; an edge counts by its weight to `edge_power`, over the sum of its node's edges.
 
     On a higher-order network an end is a whole family, so that relatives of u are at distance 0 of u and no
-    edge between relatives of the pair is seen; other conditional nodes are nodes of their own. The paper ran
+    edge between relatives of the pair is seen; other contexts are nodes of their own. The paper ran
     SEAL on the first-order network only, with 1 to 3 layers and hops.
     """
 

@@ -3,7 +3,8 @@
 In: a network and labelled nodes or pairs. Out: estimators that wrap a model of one learner whose roots are
 the entities' base nodes; no relative is ever drawn. Parameters are those of the learner (`learner`) and of
 its training (`training`), as for :class:`honlearn.DGEClassifier`. A learner that is listed in
-:data:`honlearn.learners.KINDS` becomes a single model with the two lines of a class here.
+:data:`honlearn.learners.KINDS` becomes a single model with the two lines of a class here and its entry in
+:mod:`honlearn.baselines.catalogue`.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from honlearn.ensemble.pair_model import PairModel
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.ensemble.pairs import PairArchitecture
 from honlearn.errors import ParameterError
-from honlearn.learners import Learner
+from honlearn.learners import KINDS, Learner
 from honlearn.sampling.pairs import Pairs as PairCodes
 from honlearn.sampling.pairs import PairSampler
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import Label
 from honlearn.tasks import parameters as check
 from honlearn.tasks.link_split import hide_pairs
-from honlearn.tasks.nested import Nested
+from honlearn.tasks.nested import Nested, as_learners
 from honlearn.tasks.saving import feature_tensors, features_of
 from honlearn.tasks.settings import Pairs, Training
 
@@ -77,9 +78,9 @@ class BasePairs(PairSampler):
 class Single(Nested, Baseline):
     """What the single models of both tasks share.
 
-    `learner` holds the parameters of the graph neural network, `training` how it is trained; `features` are
-    numbers for each entity, as for :class:`honlearn.DGEClassifier`. None is the model's own default: where
-    that of an ensemble's learner is another, a single model does not hide its root's identity (`mask_self`).
+    `learner` holds the parameters of the graph neural network, `training` how it is trained; `features` [V,
+    F] are as for :class:`honlearn.DGEClassifier`. None is the default of the model. `mask_self` is False
+    unless it is set: as published, a single model knows the identity of the node that it classifies.
     """
 
     learner: Learner | None = None
@@ -96,13 +97,20 @@ class Single(Nested, Baseline):
     def _kind(self) -> Learner:
         """Return the learner, resolved for the task and checked."""
         name, has_features = type(self).__name__, self.features is not None
-        if isinstance(self.learner, (list, tuple)):
+        given, *others = as_learners(name, self.learner, self.default_learner)
+        if others or given.kind != self.default_learner:
+            own = KINDS[self.default_learner].__name__
             raise ParameterError(
-                f"The 'learner' parameter of {name} is one learner. Got {self.learner!r} instead."
+                f"The 'learner' parameter of {name} must be None or honlearn.learners.{own}(...). "
+                f"Got {self.learner!r} instead."
             )
-        (kind,) = check.learners(name, self.learner, self.default_learner, self.task, has_features)
-        given = None if self.learner is None else self.learner.mask_self
-        kind.mask_self = bool(given)
+        if isinstance(given.edge_power, str):
+            raise ParameterError(
+                f"The 'edge_power' parameter of {name} must be a number: several learners are needed to "
+                f"choose it. Got {given.edge_power!r} instead; use DGEClassifier, or name a power."
+            )
+        (kind,) = check.learners(name, given, self.default_learner, self.task, has_features)
+        kind.mask_self = bool(given.mask_self)
         return kind
 
     def _check(self) -> None:
@@ -182,7 +190,7 @@ class SingleClassifier(Single, NodeBaseline):
 
 @dataclass(eq=False, repr=False)
 class SingleLinkPredictor(Single, LinkBaseline):
-    """Predicts links by one learner; `pairs` says how two ends are joined, and whether order counts.
+    """Predicts links by one learner; `pairs` holds how two ends are joined, and whether order counts.
 
     Messages pass without the edges between the pairs of a batch, and unlinked pairs are drawn anew in every
     epoch, as for :class:`honlearn.DGELinkPredictor`.
@@ -212,7 +220,7 @@ class SingleLinkPredictor(Single, LinkBaseline):
         self._complete(fitted, model.shape, options)
 
     def _model(self) -> PairModel:
-        reads, kinds, network = self.parameter_object("pairs"), (self._kind(),), self.network
+        pairs, kinds, network = self.parameter_object("pairs"), (self._kind(),), self.network
         shape = PairArchitecture(
             "bag",
             False,
@@ -220,13 +228,13 @@ class SingleLinkPredictor(Single, LinkBaseline):
             2,
             network.n_entities,
             kinds,
-            operator=reads.operator,
-            pair_width=reads.width,
-            directed=bool(reads.directed),
+            operator=pairs.operator,
+            pair_width=pairs.width,
+            directed=bool(pairs.directed),
         )
-        sampler = BasePairs(network, bool(reads.directed))
+        sampler = BasePairs(network, bool(pairs.directed))
         return PairModel(
-            network, sampler, shape, self._inputs(), self.seed_, hide_pairs, bool(reads.hide_own)
+            network, sampler, shape, self._inputs(), self.seed_, hide_pairs, bool(pairs.hide_own)
         )
 
     def _pairs_proba(self, pairs: PairCodes) -> NDArray[np.float32]:

@@ -49,10 +49,10 @@ def step(inner: Any, outer: Any, center: Any, targets: Any, n_targets: Any, rate
         dot = np.float32(0)
         for k in range(size):
             dot += inner[center, k] * outer[target, k]
-        chance = 1.0 / (1.0 + np.exp(-np.float64(dot)))
+        probability = 1.0 / (1.0 + np.exp(-np.float64(dot)))
         truth = 1.0 if place == 0 else 0.0
-        loss -= np.log(max(chance if place == 0 else 1.0 - chance, 1e-12))
-        slope = np.float32((truth - chance) * rate)
+        loss -= np.log(max(probability if place == 0 else 1.0 - probability, 1e-12))
+        slope = np.float32((truth - probability) * rate)
         for k in range(size):
             moved[k] += slope * outer[target, k]
             outer[target, k] += slope * inner[center, k]

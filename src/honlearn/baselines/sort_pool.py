@@ -24,7 +24,7 @@ def pool_size(sizes: NDArray[np.int64], share: float, least: int) -> int:
 def sort_pool(rows: torch.Tensor, offsets: torch.Tensor, k: int) -> torch.Tensor:
     """Return the k rows of each graph whose last column is largest, largest first: [B, k, d].
 
-    Graph b has the rows offsets[b] … offsets[b + 1] − 1. Equal ones are told apart by the column before the
+    Graph b has the rows offsets[b] … offsets[b + 1] − 1. Ties are broken by the column before the
     last, then by their place; a graph with fewer rows is filled with rows of 0.
     """
     sizes = torch.diff(offsets)

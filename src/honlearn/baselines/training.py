@@ -1,4 +1,4 @@
-"""Training of one module by the common loop: an epoch is what a model says, and validation too.
+"""Training of one module by the common loop: a model gives the losses of an epoch, and how it validates.
 
 In: a module, a function that yields the losses of an epoch, and one that validates. Out: the best state, by
 :class:`honlearn.ensemble.loop.TrainingLoop`. Every epoch draws from a stream of its own (seed, epoch), so a

@@ -1,8 +1,8 @@
 """Random walks as operators: how often walks from each node are at each other node after each step.
 
-In: whom each node listens to, with weights. Out: for each step a sparse matrix of visit frequencies [N, N],
-from walks that are drawn, or their expectation, powers of the transition matrix. Averaging features along
-walks is then a sparse product.
+In: the neighbours that each node receives messages from, with weights. Out: for each step a sparse matrix of
+visit frequencies [N, N], from walks that are drawn, or their expectation, powers of the transition matrix.
+Averaging features along walks is then a sparse product.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _visits(
 ) -> None:
     """Fill, for each step, a CSR matrix of how many walks from each node are where, in order of first visit.
 
-    Step s of walk w from node v reads the hash of its place; a node without neighbours is stayed at.
+    Step s of walk w from node v is drawn by the hash of its place; a node without neighbours is stayed at.
     """
     n_steps, n_nodes = columns.shape[0], len(indptr) - 1
     at = np.empty(n_walks, np.int64)

@@ -21,15 +21,15 @@ from honlearn.seeds import generator
 COVERAGE = 50
 
 Integers = NDArray[np.int64]
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 class WalkSubgraphs:
     """Draws the nodes of `n_roots` walks of `walk_length` steps, and induces the graph on them.
 
-    Roots are uniform over the `n_bases` first nodes, the base nodes, since answers are read there; a step
-    goes to one of those that a node listens to, each as likely, and stays where there is none. `matrix` [N,
-    N] holds the weights of the graph, whom row i listens to.
+    Roots are uniform over the `n_bases` first nodes, the base nodes, since predictions are made there; a
+    step goes to one of the neighbours that a node receives messages from, each as likely, and stays where
+    there is none. `matrix` [N, N] holds the weights of the graph; row i has the neighbours of node i.
     """
 
     def __init__(self, matrix: Any, n_bases: int, n_roots: int, walk_length: int) -> None:
@@ -93,12 +93,12 @@ class Coefficients:
         return cls(nodes, edges, drawn)
 
     @property
-    def found(self) -> Numbers:
-        """λ: the chance that a node is in a subgraph, [N]; a loss divided by it is unbiased."""
+    def found(self) -> Floats:
+        """λ: the probability that a node is in a subgraph, [N]; a loss divided by it is unbiased."""
         return np.maximum(self.nodes, 1) / max(self.n_samples, 1)
 
-    def kept(self, rows: Integers) -> Numbers:
-        """α: the chance that an edge is in a subgraph that has the node that listens (its row), [E']."""
+    def kept(self, rows: Integers) -> Floats:
+        """α: the probability that an edge is in a subgraph that has its target (its row), [E']."""
         return np.maximum(self.edges, 1) / np.maximum(self.nodes, 1)[rows]
 
 
@@ -125,7 +125,7 @@ class Parts:
         found = float(self.coefficients.found[: self.sampler.n_bases].mean())
         return max(1, round(1 / found))
 
-    def shown(self, hidden: torch.Tensor | None = None) -> Numbers:
+    def shown(self, hidden: torch.Tensor | None = None) -> Floats:
         """Return the weights [E'] of D^-1 A, 0 for the edges where `hidden` [E] is true.
 
         What is hidden of a pair is hidden in both directions, as :class:`PairBatches` does.
@@ -139,7 +139,7 @@ class Parts:
         return np.asarray(np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0))
 
     def draw(
-        self, shown: Numbers, epoch: int, step: int
+        self, shown: Floats, epoch: int, step: int
     ) -> tuple[Integers, tuple[torch.Tensor, torch.Tensor]]:
         """Return the nodes [n] of a subgraph, ascending, and its view, of weights that are :meth:`shown`."""
         nodes = self.sampler.draw(generator(self.seed, "subgraph", epoch, step))

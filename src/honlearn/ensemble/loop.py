@@ -188,7 +188,8 @@ class TrainingLoop:
                 loss < at.best[group] or at.epoch == 1 for group, loss in zip(at.active, losses, strict=True)
             ]
             for group, loss, improved in zip(at.active, losses, better, strict=True):
-                at.best[group] = loss if improved else at.best[group]
+                if improved:
+                    at.best[group] = loss if math.isfinite(loss) else math.inf
             row |= {"validation_loss": float(np.mean(losses)), "validation_score": float(np.mean(scores))}
         at.history.append(row)
         self._keep([place for place, improved in enumerate(better) if improved])
