@@ -59,7 +59,10 @@ def test_the_estimator_takes_what_is_parsed() -> None:
     [
         ("n_learners", r"'n_learners' is not key=value; e\.g\. --set n_learners=8"),
         ("=3", "is not key=value"),
-        ("n_lerners=3", r"dge-bag has no 'n_lerners'; there are n_learners, .*did you mean 'n_learners'\?"),
+        (
+            "n_lerners=3",
+            r"dge-bag has no 'n_lerners'; there are learner, n_learners, .*did you mean 'n_learners'\?",
+        ),
         ("network=x", "dge-bag has no 'network'"),
         ("hops=2", r"dge-bag has no 'hops'; .*; NAME:hops=\.\.\. sets it for one model alone"),
         ("variant=pool", "the name 'dge-bag' decides variant; choose another --model"),

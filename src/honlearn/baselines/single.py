@@ -88,6 +88,7 @@ class Single(Nested, Baseline):
 
     task: ClassVar[str]
     any_learner: ClassVar[bool] = False
+    learner_defaults: ClassVar[Mapping[str, Any]] = {"mask_self": False}
     parameter_objects: ClassVar[Mapping[str, type]] = {"training": Training}
     data_parameters: ClassVar[tuple[str, ...]] = ("features",)
     # Defaults of a training that come before those of an ensemble's.
@@ -101,8 +102,8 @@ class Single(Nested, Baseline):
                 f"The 'learner' parameter of {name} is one learner. Got {self.learner!r} instead."
             )
         (kind,) = check.learners(name, self.learner, self.default_learner, self.task, has_features)
-        given = None if self.learner is None else self.learner.mask_self
-        kind.mask_self = bool(given)
+        # A word names a learner without saying anything of its parameters.
+        kind.mask_self = bool(getattr(self.learner, "mask_self", None))
         return kind
 
     def _check(self) -> None:
