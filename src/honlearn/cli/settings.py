@@ -37,8 +37,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Keywords of the model, e.g. n_learners=8 learner=gat learner.heads=4; NAME:key=value is for one "
-        "model.",
+        help="Keywords of the model, e.g. n_learners=8 learner=gat learner.heads=4; NAME:key=value is for "
+        "one model.",
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")]

@@ -185,7 +185,7 @@ def fit_in_folder(
 
 
 def _tell_of_others(folder: Path, name: str) -> None:
-    """Print a note where only checkpoints of other trainings are there, which explains why this starts anew."""
+    """Print a note where all checkpoints are of other trainings, which explains why this one starts anew."""
     found = [path for path in folder.glob("*.safetensors*") if not path.name.startswith(name)]
     if found and not any(folder.glob(f"{name}.*")):
         typer.echo(

@@ -82,8 +82,8 @@ def as_learners(owner: str, value: Any, usual: str = "sage") -> list[Learner]:
             if one == TorchLearner.kind:
                 raise ParameterError(
                     f"The 'learner' parameter of {owner}: {one!r} is for Python only, since it needs a "
-                    "function that makes the module; pass learner=honlearn.learners.TorchLearner(make) there, "
-                    f"or one of {listed(map(repr, words), 20)} here"
+                    "function that makes the module: learner=honlearn.learners.TorchLearner(make). "
+                    f"The words are {listed(map(repr, words), 20)}"
                 )
             check_choice(owner, LEARNER, one, words)
             one = KINDS[one]()
