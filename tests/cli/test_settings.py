@@ -10,6 +10,7 @@ from honlearn.cli.settings import check_owners, parse_settings, spread_settings
 from honlearn.errors import FormatError, MissingFileError, ParameterError
 from honlearn.experiments.evaluate import ModelSpec
 from honlearn.experiments.registry import Entry, find_model
+from honlearn.experiments.spaces import paper_space
 from honlearn.learners import GCN, SAGE
 
 BAG = find_model("dge-bag")
@@ -180,6 +181,17 @@ def test_a_single_model_has_the_learner_of_its_name() -> None:
         parse_settings(["learner=gat"], find_model("gcn"))
     with pytest.raises(ParameterError, match="honem has no 'learner'; there are"):
         parse_settings(["learner=gat"], find_model("honem"))
+    with pytest.raises(ParameterError, match=r"decides learner; dge-bag:learner=\.\.\. sets it for dge-bag"):
+        parse_settings(["learner=gat"], find_model("gcn"), [BAG, find_model("gcn")])
+
+
+def test_the_papers_grid_has_what_the_learner_has() -> None:
+    given = parse_settings(["learner=gat"], BAG)
+    space = paper_space(BAG, given)
+    assert "samples" in space.left_out
+    assert "samples" in paper_space(BAG).dimensions
+    point = {name: choices[0] for name, choices in space.dimensions.items()}
+    assert BAG.make(None, **{**space.settings(BAG, point), **given}).learner.kind == "gat"
 
 
 def test_configurations_tell_learners_apart() -> None:

@@ -166,9 +166,7 @@ def test_a_model_and_a_checkpoint_of_an_older_version(
     checkpoint.write_bytes(as_safetensors({"w": np.zeros(2)}, {"format": "honlearn-checkpoint-1"}))
     clf = hl.DGEClassifier(hl.load_network(files.net), training=hl.Training(checkpoint=checkpoint))
     nodes, labels = (part[:18] for part in read_labels(files.labels))
-    with pytest.raises(
-        hl.errors.FormatError, match="old.safetensors: not a checkpoint of this version"
-    ) as error:
+    with pytest.raises(hl.errors.FormatError, match="not a checkpoint of this version of hon") as error:
         clf.fit(nodes, labels)
     assert "\n" not in str(error.value)
 

@@ -102,8 +102,8 @@ class Single(Nested, Baseline):
                 f"The 'learner' parameter of {name} is one learner. Got {self.learner!r} instead."
             )
         (kind,) = check.learners(name, self.learner, self.default_learner, self.task, has_features)
-        # A word names a learner without saying anything of its parameters.
-        kind.mask_self = bool(getattr(self.learner, "mask_self", None))
+        given = None if self.learner is None else self.learner.mask_self
+        kind.mask_self = bool(given)
         return kind
 
     def _check(self) -> None:

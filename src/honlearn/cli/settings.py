@@ -102,7 +102,7 @@ def parse_settings(words: Iterable[str] | None, entry: Entry, others: Sequence[E
     """
     from honlearn.tasks.nested import flat_name
 
-    keywords, made, aliases = entry.keywords(), entry.estimator(), _aliases(entry)
+    keywords, made, aliases = entry.keywords(), entry.estimator(), entry.aliases()
     settings: dict[str, Any] = {}
     given: dict[str, str] = {}
     for word in words or ():
@@ -130,15 +130,6 @@ def _named(word: str) -> Iterator[None]:
         yield
     except ParameterError as error:
         raise ParameterError(f"--set {word!r}: {error}") from None
-
-
-def _aliases(entry: Entry) -> dict[str, type]:
-    """Return other words for parameters of learners, with their types, where the model has learners."""
-    from honlearn.tasks.nested import ALIASES, Nested
-
-    if not issubclass(entry.estimator(), Nested):
-        return {}
-    return {name: kind for name, kind in ALIASES.items() if name not in entry.keywords()}
 
 
 def _check_learner(entry: Entry, settings: Mapping[str, Any], given: Mapping[str, str]) -> None:
@@ -189,13 +180,13 @@ def _refusal(key: str, entry: Entry, keywords: Iterable[str], others: Sequence[E
 
     if key in _INSTEAD:
         return f"{key} is not set here; {_INSTEAD[key]}"
+    owner = next((one.name for one in others if key in one.keywords() and key not in one.decided), None)
+    alone = "" if owner is None else f"; {owner}:{key}=... sets it for {owner} alone"
     if key in entry.decided or (key == LEARNER and issubclass(entry.estimator(), Nested)):
-        return f"the name {entry.name!r} decides {key}; choose another --model"
+        return f"the name {entry.name!r} decides {key}{alone or '; choose another --model'}"
     free = [name for name in keywords if name not in entry.decided and name not in _INSTEAD]
-    hint = did_you_mean(key, [*free, *_aliases(entry)]) or f"; NAME:{key}=... sets it for one model alone"
-    owner = next((one.name for one in others if key in one.keywords()), None)
-    if owner is not None:
-        hint = f"; {owner}:{key}=... sets it for {owner} alone"
+    near = did_you_mean(key, [*free, *entry.aliases()])
+    hint = alone or near or f"; NAME:{key}=... sets it for one model alone"
     return f"{entry.name} has no {key!r}; there are {listed(free, 40)}{hint}"
 
 
