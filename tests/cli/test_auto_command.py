@@ -16,6 +16,7 @@ from command_line import Files, Run
 import honlearn as hl
 from honlearn.cli import main
 from honlearn.labels import read_labels
+from honlearn.tasks.nested import nested
 
 FAST = ("--set", "n_learners=2", "widths=8,8", "max_epochs=15", "n_threads=1")
 # For half of the nodes.
@@ -64,7 +65,7 @@ def test_the_model_is_that_of_the_library(walks: Walks, chosen: Path) -> None:
     nodes, labels = read_labels(walks.labels)
     quick = {"n_learners": 2, "widths": (8, 8), "max_epochs": 15, "n_threads": 1, "random_state": 0}
     counts = hl.count_grams(walks.paths, order=3)
-    clf = hl.DGEClassifier(counts, **quick).fit(nodes[:-1], labels[:-1])
+    clf = hl.DGEClassifier(counts, **nested(hl.DGEClassifier, quick)).fit(nodes[:-1], labels[:-1])
     loaded = hl.load_model(chosen)
     assert np.array_equal(loaded.predict_proba(nodes[:5]), clf.predict_proba(nodes[:5]))
     assert loaded.network == clf.network_

@@ -15,6 +15,7 @@ from command_line import QUICK, Files, Run
 import honlearn as hl
 from honlearn.cli.evaluate import COLUMNS, print_rows
 from honlearn.results.records import FILE
+from honlearn.results.runs import read_run
 from honlearn.tasks.powers import POWERS
 
 
@@ -60,6 +61,31 @@ def test_json_and_a_setting_for_one_model(honlearn: Run, files: Files, tmp_path:
     assert facts["nodes"] == 18
     asked = {r["configuration"]["model"]: r["configuration"]["parameters"] for r in records(tmp_path)}
     assert (asked["dge-bag"]["n_learners"], asked["dge-batch"]["n_learners"]) == (2, 3)
+
+
+def test_tables_records_and_the_report_name_the_learner(honlearn: Run, files: Files, tmp_path: Path) -> None:
+    words = ["evaluate", *files, "-o", tmp_path, "--folds", 2, *QUICK]
+    mixed = ["--model", "dge-bag", "--model", "gcn", "--set", "dge-bag:learner=sage,gcn"]
+    gcn = [word for word in words if word != "n_learners=2"]
+    outcome = honlearn(*gcn, *mixed, "--set", "dge-bag:n_learners=2")
+    assert outcome.code == 0, outcome.err
+    assert "1/4 dge-bag (sage+gcn) gk seed 0 fold 0: micro F1" in outcome.err
+    assert " dge-bag (sage+gcn)  gk " in outcome.out
+    assert " gcn                 gk " in outcome.out
+    assert "is the micro F1 that of dge-bag (sage+gcn) gk?" in outcome.out
+    plan = honlearn(*words, "--model", "dge-bag", "--set", "learner=gat", "heads=2", "--dry-run")
+    assert " dge-bag (gat) " in plan.out
+    # No record of another learner is what the estimate is from.
+    assert "(a guess)" in plan.out
+    assert honlearn(*words, "--model", "dge-bag").code == 0
+    asked = [record["configuration"] for record in records(tmp_path)]
+    assert [one["model"] for one in asked] == ["dge-bag"] * 2 + ["gcn"] * 2 + ["dge-bag"] * 2
+    parameters = [one["parameters"] for one in asked]
+    assert [one["learner"] for one in parameters] == ["sage+gcn"] * 2 + ["gcn"] * 2 + ["sage"] * 2
+    assert all(one["widths"] == [6, 6] and one["max_epochs"] == 3 for one in parameters)
+    assert not any(isinstance(value, dict) for one in parameters for value in one.values())
+    names = [model.name for model in read_run(tmp_path).studies[0].models]
+    assert names == ["dge-bag (sage+gcn) · gk", "gcn · gk", "dge-bag · gk"]
 
 
 def test_published_folds_and_folds_of_a_file(honlearn: Run, files: Files, tmp_path: Path) -> None:

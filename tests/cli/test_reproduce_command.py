@@ -222,7 +222,7 @@ def test_a_file_is_no_folder_of_a_run(honlearn: Run, small: str, tmp_path: Path)
     (tmp_path / "run").write_text("")
     outcome = run(honlearn, small, tmp_path / "run", "table-1")
     assert outcome.code == 2
-    assert "run: there is a file of this name; name a folder with -o" in outcome.err
+    assert outcome.err.endswith("run: there is a file of this name; name a folder\n")
 
 
 # --- the page of results ------------------------------------------------------------------------------

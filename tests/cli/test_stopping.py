@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from command_line import QUICK, Files, Run
-from honlearn.models.training import Trainer
 
-from honlearn.baselines import training as baseline_training
+from honlearn.baselines.training import ModuleLoop
+from honlearn.ensemble.training import Trainer
 
 ENDING = """
 import sys, time
@@ -65,9 +65,9 @@ def test_sigterm_leaves_no_draft(started: Callable[..., subprocess.Popen[str]], 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("number", "code", "said"), CODES)
+@pytest.mark.parametrize(("number", "code", "message"), CODES)
 def test_a_command_that_keeps_nothing_ends_with_one_line(
-    number: int, code: int, said: str, tmp_path: Path
+    number: int, code: int, message: str, tmp_path: Path
 ) -> None:
     words = [sys.executable, "-m", "honlearn", "grow", "-", "-o", tmp_path / "net.hon"]
     with subprocess.Popen(
@@ -79,7 +79,7 @@ def test_a_command_that_keeps_nothing_ends_with_one_line(
         process.stdin.write("A B C\n" * 100_000)
         process.stdin.flush()
         process.send_signal(number)
-        assert process.stderr.read() == f"{said}\n"
+        assert process.stderr.read() == f"{message}\n"
         assert process.wait() == code
     assert list(tmp_path.iterdir()) == []
 
@@ -96,18 +96,16 @@ def stop_in(patch: pytest.MonkeyPatch, owner: Any, name: str, number: int) -> No
     patch.setattr(owner, name, stopped)
 
 
-@pytest.mark.parametrize(("number", "code", "said"), CODES)
+@pytest.mark.parametrize(("number", "code", "message"), CODES)
 @pytest.mark.parametrize(
-    ("model", "owner", "name"),
-    [("dge-bag", Trainer, "_close_epoch"), ("gcn", baseline_training, "_judge")],
+    ("model", "owner"), [("dge-bag", Trainer), ("gcn", Trainer), ("pathgcn", ModuleLoop)]
 )
 def test_a_training_that_is_stopped_saves_first_and_goes_on_to_the_same_model(
     model: str,
     owner: Any,
-    name: str,
     number: int,
     code: int,
-    said: str,
+    message: str,
     honlearn: Run,
     files: Files,
     tmp_path: Path,
@@ -117,10 +115,10 @@ def test_a_training_that_is_stopped_saves_first_and_goes_on_to_the_same_model(
     words = ["train", *files, "--model", model, *quick, "-o"]
     assert honlearn(*words, tmp_path / "straight").code == 0
     with monkeypatch.context() as patch:
-        stop_in(patch, owner, name, number)
+        stop_in(patch, owner, "_close_epoch", number)
         outcome = honlearn(*words, tmp_path / "m")
     assert outcome.code == code
-    assert outcome.err.splitlines()[-1] == f"{said}; the same command goes on with what was saved"
+    assert outcome.err.splitlines()[-1] == f"{message}; the same command goes on with what was saved"
     assert [path.name for path in (tmp_path / "m").iterdir()] == [".checkpoint"]
     assert len(list((tmp_path / "m" / ".checkpoint").iterdir())) == 1
     assert honlearn(*words, tmp_path / "m").code == 0
@@ -142,7 +140,7 @@ def test_a_choice_of_the_network_that_is_stopped_is_kept(
     ]
     words += [*QUICK, "-o", tmp_path / "m"]
     calls = iter(range(10**6))
-    held = Trainer.held_chance
+    held = Trainer.held_probability
 
     def stopped(self: Trainer) -> Any:
         if next(calls) == 2:
@@ -150,7 +148,7 @@ def test_a_choice_of_the_network_that_is_stopped_is_kept(
         return held(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "held_chance", stopped)
+        patch.setattr(Trainer, "held_probability", stopped)
         outcome = honlearn(*words)
     assert outcome.err.endswith("interrupted; the same command goes on with what was saved\n")
     assert [path.suffix for path in (tmp_path / "m" / ".checkpoint").iterdir()] == [".structure"]

@@ -89,6 +89,7 @@ class Single(Nested, Baseline):
 
     task: ClassVar[str]
     any_learner: ClassVar[bool] = False
+    learner_defaults: ClassVar[Mapping[str, Any]] = {"mask_self": False}
     parameter_objects: ClassVar[Mapping[str, type]] = {"training": Training}
     data_parameters: ClassVar[tuple[str, ...]] = ("features",)
     # Defaults of a training that come before those of an ensemble's.

@@ -13,7 +13,8 @@ import shlex
 import sys
 import types
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,7 +37,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Keywords of the model, e.g. n_learners=8 widths=64,64; NAME:key=value is for one model.",
+        help="Keywords of the model, e.g. n_learners=8 learner=gat learner.heads=4; NAME:key=value is for "
+        "one model.",
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")]
@@ -98,13 +100,11 @@ def parse_settings(words: Iterable[str] | None, entry: Entry, others: Sequence[E
     A word ``NAME:key=value`` is for the model of that name alone and left out for others. `others` take part
     too: an error tells which of them has a key that this one lacks.
     """
-    from honlearn.tasks.nested import ALIASES, Nested, flat_name
+    from honlearn.tasks.nested import flat_name
 
-    keywords, made = entry.keywords(), entry.estimator()
-    aliases = {
-        name: kind for name, kind in ALIASES.items() if issubclass(made, Nested) and name not in keywords
-    }
+    keywords, made, aliases = entry.keywords(), entry.estimator(), entry.aliases()
     settings: dict[str, Any] = {}
+    given: dict[str, str] = {}
     for word in words or ():
         key, equals, text = word.partition("=")
         owner, colon, key = key.strip().rpartition(":")
@@ -112,14 +112,35 @@ def parse_settings(words: Iterable[str] | None, entry: Entry, others: Sequence[E
             raise ParameterError(f"--set {word!r} is not key=value; e.g. --set n_learners=8")
         if colon and owner != entry.name and owner.replace("-shared", "*") != entry.name:
             continue
-        key = flat_name(made, key)
-        if key in aliases:
-            settings[key] = _value(key, text.strip(), aliases[key], entry)
-            continue
-        if key not in keywords or key in entry.decided or key in _INSTEAD:
-            raise ParameterError(f"--set {word!r}: {_refusal(key, entry, keywords, others)}")
-        settings[key] = _value(key, text.strip(), _hint(made, key), entry)
+        with _named(word):
+            key = flat_name(made, key)
+            if key not in aliases and (key not in keywords or key in entry.decided or key in _INSTEAD):
+                raise ParameterError(_refusal(key, entry, keywords, others))
+            hint = aliases[key] if key in aliases else _hint(made, key)
+            settings[key] = _value(key, text.strip(), hint, entry)
+        given[key] = word
+    _check_learner(entry, settings, given)
     return settings
+
+
+@contextmanager
+def _named(word: str) -> Iterator[None]:
+    """Name the word of the command line in an error of what is done with it."""
+    try:
+        yield
+    except ParameterError as error:
+        raise ParameterError(f"--set {word!r}: {error}") from None
+
+
+def _check_learner(entry: Entry, settings: Mapping[str, Any], given: Mapping[str, str]) -> None:
+    """Raise where a key is of a learner other than the one that is set, or the usual one."""
+    from honlearn.tasks.nested import LEARNER, nested, translated
+
+    made = entry.estimator()
+    learner = translated(made, settings).get(LEARNER)
+    for key, word in given.items():
+        with _named(word):
+            nested(made, {**({} if learner is None else {LEARNER: learner}), key: settings[key]})
 
 
 def _hint(estimator: type, key: str) -> Any:
@@ -155,21 +176,27 @@ def check_owners(words: Iterable[str] | None, entries: Sequence[Entry]) -> None:
 
 
 def _refusal(key: str, entry: Entry, keywords: Iterable[str], others: Sequence[Entry]) -> str:
+    from honlearn.tasks.nested import LEARNER, Nested
+
     if key in _INSTEAD:
         return f"{key} is not set here; {_INSTEAD[key]}"
-    if key in entry.decided:
-        return f"the name {entry.name!r} decides {key}; choose another --model"
+    owner = next((one.name for one in others if key in one.keywords() and key not in one.decided), None)
+    alone = "" if owner is None else f"; {owner}:{key}=... sets it for {owner} alone"
+    if key in entry.decided or (key == LEARNER and issubclass(entry.estimator(), Nested)):
+        return f"the name {entry.name!r} decides {key}{alone or '; choose another --model'}"
     free = [name for name in keywords if name not in entry.decided and name not in _INSTEAD]
-    hint = did_you_mean(key, free) or f"; NAME:{key}=... sets it for one model alone"
-    owner = next((one.name for one in others if key in one.keywords()), None)
-    if owner is not None:
-        hint = f"; {owner}:{key}=... sets it for {owner} alone"
+    near = did_you_mean(key, [*free, *entry.aliases()])
+    hint = alone or near or f"; NAME:{key}=... sets it for one model alone"
     return f"{entry.name} has no {key!r}; there are {listed(free, 40)}{hint}"
 
 
 def _value(key: str, text: str, hint: Any, entry: Entry) -> Any:
     if key == "learner":
-        words = [part.strip() for part in text.split(",") if part.strip()]
+        from honlearn.tasks.nested import as_learners
+
+        # Records write several learners with + between.
+        words = [part.strip().casefold() for part in re.split("[,+]", text) if part.strip()]
+        as_learners(entry.name, words)
         return words[0] if len(words) == 1 else words
     if key == "features":
         return None if text.casefold() in _NONE else read_features(text)
@@ -179,7 +206,7 @@ def _value(key: str, text: str, hint: Any, entry: Entry) -> Any:
         if value is not _NO:
             return value
     wanted = " or ".join(dict.fromkeys(_described(kind) for kind in members))
-    raise ParameterError(f"--set {key}={text}: {key} of {entry.name} must be {wanted}. Got {text!r} instead.")
+    raise ParameterError(f"{key} of {entry.name} must be {wanted}. Got {text!r} instead.")
 
 
 _NO = object()

@@ -102,6 +102,8 @@ def train(
     spec = ModelSpec(entry, choice.settings(words.parse_settings(set_, entry)))
     check_folder(output, force)
     facts: dict[str, Any] = {"model": str(output), "name": entry.name}
+    learner = spec.configuration().get("learner")
+    facts |= {} if learner is None else {"learner": learner}
     labelled = ([], []) if task == "links" else read_labels(words.needed_labels(labels), label_column)
     source = choice.counts(network) if auto else load_network(network)
     if task == "links":
@@ -164,6 +166,7 @@ def fit_in_folder(
             asked = [spec.entry.name, spec.configuration(), seed, *examples]
             name = digest_of([*asked, network_digest(network)])
             made["checkpoint"] = hidden / f"{name}.safetensors"
+            _tell_of_others(hidden, name)
             stopping.goes_on_if(lambda: any(hidden.glob(f"{name}.*")))
         estimator = spec.entry.make(network, **made, random_state=seed)
         try:
@@ -179,6 +182,17 @@ def fit_in_folder(
         move_files(draft, folder, last=CONFIG)
         shutil.rmtree(hidden)
     return estimator
+
+
+def _tell_of_others(folder: Path, name: str) -> None:
+    """Print a note where all checkpoints are of other trainings, which explains why this one starts anew."""
+    found = [path for path in folder.glob("*.safetensors*") if not path.name.startswith(name)]
+    if found and not any(folder.glob(f"{name}.*")):
+        typer.echo(
+            f"note: {found[0]} is a checkpoint of other settings, data or another version of honlearn; this "
+            "training starts anew",
+            err=True,
+        )
 
 
 def _facts(estimator: Any, data: NodeData, seconds: float) -> dict[str, Any]:
@@ -261,9 +275,12 @@ def _print(facts: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    apart = ("model", "name", "missing", "networks")
+    from honlearn.results.records import model_name
+
+    apart = ("model", "name", "learner", "missing", "networks")
     shown = {key: value for key, value in facts.items() if key not in apart}
-    table = Table(title=f"{facts['name']} → {facts['model']}", title_justify="left", box=box.SIMPLE)
+    name = model_name({"model": facts["name"], "parameters": facts})
+    table = Table(title=f"{name} → {facts['model']}", title_justify="left", box=box.SIMPLE)
     for key in shown:
         words = key.split("_")
         table.add_column(" ".join(words), justify="right", min_width=max(map(len, words)))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from honlearn.experiments.runner import Job
+from honlearn.results.records import model_name
 
 # Seconds for one learner, one epoch and a million numbers that pass along edges and through weights; measured
 # with DGE-bag on Wiki and on the bundled flights on one core. A guess, within a factor of three or so.
@@ -60,7 +61,7 @@ def planned(
     groups: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
         asked = job.configuration
-        groups.setdefault((asked["model"], asked["input"]), []).append(job)
+        groups.setdefault((model_name(asked), asked["input"]), []).append(job)
     found = []
     for (model, name), group in groups.items():
         done = sum(job.digest in there for job in group)
@@ -77,7 +78,7 @@ def seconds_of(
     alike: dict[bool, list[float]] = {True: [], False: []}
     for record in records:
         theirs = record["configuration"]
-        if (theirs["model"], theirs["task"]) == (asked["model"], asked["task"]):
+        if (model_name(theirs), theirs["task"]) == (model_name(asked), asked["task"]):
             times = record["times"]
             same = theirs["parameters"] == asked["parameters"] and theirs["input"] == asked["input"]
             alike[same].append(times["fit_seconds"] + times.get("predict_seconds", 0.0))

@@ -48,6 +48,13 @@ class Entry:
 
         return flat_keywords(self.estimator())
 
+    def aliases(self) -> dict[str, type]:
+        """Return other words for parameters of learners, with their types, where the model has learners."""
+        from honlearn.tasks.nested import ALIASES, Nested
+
+        known = self.keywords() if issubclass(self.estimator(), Nested) else ALIASES
+        return {name: kind for name, kind in ALIASES.items() if name not in known}
+
     @property
     def chooses_network(self) -> bool:
         """Whether the estimator also takes counts of grams, and finds the best network itself."""

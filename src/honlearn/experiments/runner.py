@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from honlearn.errors import HonlearnError, check_integer, listed
 from honlearn.results.checked import check_whole
-from honlearn.results.records import Records
+from honlearn.results.records import Records, model_name
 from honlearn.writing.locks import locked_folder
 
 Record = dict[str, Any]
@@ -62,7 +62,7 @@ class JobError(HonlearnError, RuntimeError):
 def name_of(job: Job) -> str:
     """Return a job in words: model, input, seed and fold."""
     asked = job.configuration
-    return f"{asked['model']} {asked['input']} seed {asked['seed']} fold {asked['fold']}"
+    return f"{model_name(asked)} {asked['input']} seed {asked['seed']} fold {asked['fold']}"
 
 
 def threads_for(processes: int) -> int | None:

@@ -91,10 +91,11 @@ class Space:
 def paper_space(entry: Entry, given: Mapping[str, Any] = {}) -> Space:
     """Return the grid of Table 4 for a model, without what is `given` already or cannot stand beside it."""
     grid = _DGE if entry.name.startswith("dge-") else PAPER.get(entry.name, {})
-    kept, left_out = {}, []
+    kept, left_out, known = {}, [], entry.parameters(given)
     for size, choices in grid.items():
         word = keyword_for(entry, size.removesuffix("_2"))
-        if word is None:
+        # A learner that is given may lack what the usual one has.
+        if word is None or word not in known:
             left_out.append(size)
         elif word not in given and (fitting := _beside(size, choices, given)):
             kept[size] = fitting
@@ -127,7 +128,7 @@ def _constants(entry: Entry) -> dict[str, Any]:
 
 def own_space(entry: Entry, choices: Mapping[str, Any], given: Mapping[str, Any] = {}) -> Space:
     """Return a space over a model's own keywords: ``{"widths": [[64], [64, 64]], "dropout": [0.2, 0.4]}``."""
-    known = [word for word in entry.keywords() if word not in entry.decided]
+    known = [word for word in (*entry.keywords(), *entry.aliases()) if word not in entry.decided]
     strange = [word for word in choices if word not in known]
     if strange:
         raise FormatError(

@@ -23,6 +23,20 @@ from honlearn.writing import lines
 
 FILE = "records.jsonl"
 _DAMAGED = "records.damaged"
+_USUAL_LEARNER = "sage"
+
+
+def model_name(configuration: Mapping[str, Any]) -> str:
+    """Return what tables call a model: its name, and its learner where that is not the usual one.
+
+    >>> model_name({"model": "dge-bag", "parameters": {"learner": "gat"}})
+    'dge-bag (gat)'
+    >>> model_name({"model": "gat", "parameters": {"learner": "gat"}})
+    'gat'
+    """
+    model = str(configuration["model"])
+    learner = (configuration.get("parameters") or {}).get("learner")
+    return model if learner in (None, _USUAL_LEARNER, model) else f"{model} ({learner})"
 
 
 class Records:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from honlearn.errors import FormatError, HonlearnError, InputError, MissingFileError, listed
 from honlearn.results import artefacts
 from honlearn.results.checked import parse_record
-from honlearn.results.records import FILE, damaged_end, digest_of
+from honlearn.results.records import FILE, damaged_end, digest_of, model_name
 from honlearn.stored import Fields, read_json
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _models(records: Sequence[Record]) -> list[ModelRecords]:
     for record in records:
         asked = record["configuration"]
         settings = digest_of(asked.get("parameters") or {})
-        key = (asked["model"], asked["input"], str(asked.get("folds", "")), settings)
+        key = (model_name(asked), asked["input"], str(asked.get("folds", "")), settings)
         groups.setdefault(key, []).append(record)
     twins: dict[tuple[str, str], list[list[Record]]] = {}
     for (model, name, *_), group in groups.items():

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from honlearn.results.metrics import corrected_t_test
+from honlearn.results.records import model_name
 from honlearn.writing.atomic import atomic_text
 
 SCORES = ("micro_f1", "macro_f1", "log_loss", "accuracy", "single_micro_f1", "gain", "disagreement")
@@ -25,6 +26,7 @@ Record = Mapping[str, Any]
 def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list[dict[str, Any]]:
     """Return one summary for each (model, input) in the order in which they come.
 
+    A model whose learner is not the usual one is called after both, ``"dge-bag (gat)"``.
     It has ``<score>_mean`` and ``<score>_std`` (over folds and seeds, n − 1; None for a single record),
     the number of records, and ``p_value``: of the first of `scores` (micro F1 for nodes) against the first
     model, paired by seed and fold; None for the first model and where fewer than two pairs are there.
@@ -32,7 +34,7 @@ def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         asked = record["configuration"]
-        groups.setdefault((asked["model"], asked["input"]), []).append(record)
+        groups.setdefault((model_name(asked), asked["input"]), []).append(record)
     summaries: list[dict[str, Any]] = []
     for (model, name), group in groups.items():
         summary: dict[str, Any] = {"model": model, "input": name, "records": len(group)}

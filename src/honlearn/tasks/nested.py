@@ -8,7 +8,7 @@ parameter of the estimator itself, of its learner, or of one of its parameter ob
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
 from sklearn.base import BaseEstimator, clone
@@ -26,6 +26,8 @@ class Nested:
     # What the learner is where it is not given, and whether it may be of any other kind.
     default_learner: ClassVar[str] = "sage"
     any_learner: ClassVar[bool] = True
+    # Parameters of a learner whose default is another here than in an ensemble.
+    learner_defaults: ClassVar[Mapping[str, Any]] = {}
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters; ``training__patience=3`` sets one of a parameter object, made where it is None."""
@@ -94,8 +96,9 @@ def as_learners(owner: str, value: Any, usual: str = "sage") -> list[Learner]:
             words = [kind for kind in KINDS if kind != TorchLearner.kind]
             if one == TorchLearner.kind:
                 raise ParameterError(
-                    f"The 'learner' parameter of {owner}: a TorchLearner needs a function that makes the "
-                    "module; in Python pass learner=honlearn.learners.TorchLearner(make)"
+                    f"The 'learner' parameter of {owner}: {one!r} is for Python only, since it needs a "
+                    "function that makes the module: learner=honlearn.learners.TorchLearner(make). "
+                    f"The words are {listed(map(repr, words), 20)}"
                 )
             check_choice(owner, LEARNER, one, words)
             one = KINDS[one]()
@@ -157,10 +160,13 @@ _NOTES = {
 
 
 def _groups(owner: type[Nested]) -> Iterator[tuple[str, type]]:
-    """Yield the groups of parameters of an estimator: of learners, the usual kind first."""
+    """Yield the groups of parameters of an estimator: of learners, the usual kind first.
+
+    A TorchLearner needs a function, so no flat name sets a parameter of it.
+    """
     if LEARNER in inspect.signature(owner.__init__).parameters:
         kinds = [KINDS[owner.default_learner], *(KINDS.values() if owner.any_learner else ())]
-        yield from ((LEARNER, kind) for kind in dict.fromkeys(kinds))
+        yield from ((LEARNER, kind) for kind in dict.fromkeys(kinds) if kind is not TorchLearner)
     yield from owner.parameter_objects.items()
 
 
@@ -232,10 +238,10 @@ def translated(owner: type, flat: Mapping[str, Any]) -> dict[str, Any]:
     sizes: dict[str, int] = {}
     for key, value in flat.items():
         name = flat_name(owner, key)
-        if name in own and not (name == "aggregator" and value == "gin"):
-            out[name] = value
-        elif name == "aggregator":
+        if name == "aggregator" and value == "gin" and flat.get(LEARNER) in (None, "gin"):
             out[LEARNER] = "gin"
+        elif name in own:
+            out[name] = value
         elif name in ("n_layers", "width"):
             sizes[name] = value
         elif name == "dropout":
@@ -257,8 +263,20 @@ def flat_name(owner: type, key: str) -> str:
     group, dot, field = key.partition(".")
     if not dot or not issubclass(owner, Nested):
         return key
-    kinds = [kind for name, kind in _groups(owner) if name == group]
-    return _flat_of(kinds[0], field) if kinds else key
+    groups: dict[str, list[type]] = {}
+    for name, kind in _groups(owner):
+        groups.setdefault(name, []).append(kind)
+    if group not in groups:
+        raise ParameterError(f"no group {group!r}; there are {listed(groups)}{did_you_mean(group, groups)}")
+    fields = {name: kind for kind in reversed(groups[group]) for name in _fields(kind)}
+    if field in fields:
+        return _flat_of(fields[field], field)
+    if group == LEARNER and field in ALIASES:
+        # An ensemble has heads of its own: those of its attention over learners.
+        return "heads" if field == "n_heads" else field
+    others = [name for name, kinds in groups.items() if any(field in _fields(kind) for kind in kinds)]
+    hint = f"; {others[0]} has one: {others[0]}.{field}" if others else did_you_mean(field, fields)
+    raise ParameterError(f"{group} has no {field!r}; there are {listed(fields, 40)}{hint}")
 
 
 def nested(owner: type, flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -292,8 +310,11 @@ def _learners_with(owner: type[Nested], value: Any, settings: Mapping[str, Any])
         if not taking:
             kinds = listed(dict.fromkeys(one.name for one in made))
             known = dict.fromkeys(field for one in made for field in one.get_params())
+            having = [kind.__name__ for kind in KINDS.values() if name in _fields(kind)]
+            hint = f"; it is a parameter of {listed(having)}" if having else did_you_mean(name, known)
             raise ParameterError(
-                f"{kinds} has no {name!r}; there are {listed(known, 40)}{did_you_mean(name, known)}"
+                f"{kinds} {'has' if len(made) == 1 else 'have'} no {name!r}; there are "
+                f"{listed(known, 40)}{hint}"
             )
         for one in taking:
             one.set_params(**{name: setting})
@@ -307,11 +328,33 @@ def flat_values(owner: type, task: str, flat: Mapping[str, Any]) -> dict[str, An
     if not issubclass(owner, Nested):
         return {**values, **given}
     learner = nested(owner, given).get(LEARNER)
-    kinds = [one.resolved(task) for one in as_learners(owner.__name__, learner, owner.default_learner)]
+    kinds = [clone(one) for one in as_learners(owner.__name__, learner, owner.default_learner)]
+    for one in kinds:
+        usual = owner.learner_defaults.items()
+        one.set_params(**{name: value for name, value in usual if getattr(one, name) is None})
+    kinds = [one.resolved(task) for one in kinds]
     of_any = {name for kind in KINDS.values() for name in _fields(kind)}
     of_any -= set(inspect.signature(owner).parameters)
-    of_these = {
-        n: v for kind in reversed(kinds) for n, v in kind.get_params(deep=False).items() if n in of_any
-    }
-    out = {name: value for name, value in values.items() if name not in of_any} | of_these | given
+    out = {name: value for name, value in values.items() if name not in of_any}
+    out |= _values_of(kinds, of_any) | {n: v for n, v in given.items() if n != LEARNER}
     return out | {LEARNER: "+".join(one.kind for one in kinds)}
+
+
+def _values_of(kinds: Sequence[Learner], names: Container[str]) -> dict[str, Any]:
+    """Return the parameters of learners; what one of several has otherwise than those before it has its name.
+
+    Without that, two mixed ensembles would have the same record.
+    """
+    out: dict[str, Any] = {}
+    for place, one in enumerate(kinds):
+        first = [kind.kind for kind in kinds].index(one.kind) == place
+        prefix = one.kind if first else f"{one.kind}-{place + 1}"
+        for name, value in one.get_params(deep=False).items():
+            if name == "make":
+                # A function has no value that could be compared; its name tells which one it was.
+                value = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
+            elif name not in names:
+                continue
+            if repr(out.setdefault(name, value)) != repr(value):
+                out[f"{prefix}.{name}"] = value
+    return out

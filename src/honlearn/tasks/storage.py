@@ -80,10 +80,12 @@ def read_config(folder: str | os.PathLike[str]) -> Fields:
     config = read_json(path / CONFIG, advice=ADVICE)
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise FormatError(f"{path}: not a honlearn model: {CONFIG} is of another program")
+    older = isinstance(config.get("version"), int) and config["version"] < VERSION
     if config.get("version") != VERSION:
         raise FormatError(
             f"{path}: model format {shown(config.get('version'))}, this honlearn reads {VERSION}; "
-            "use the honlearn that wrote it, or save the model again"
+            + ("an older honlearn wrote it: train the model again" if older else "update honlearn")
+            + ", or use the version that wrote it"
         )
     if config.get("digest") != _config_digest(config):
         raise FormatError(f"{path / CONFIG}: was changed after it was written; save the model again")
