@@ -6,8 +6,8 @@ Each row is CPU milliseconds for one step (forward, backward, Adam) of one learn
 means over in- and out-neighbours, two layers of 128, on identities, with dropout, for an eighth of the
 entities as roots. `built-in` trains all learners side by side; `torch CSR` multiplies with sparse matrices,
 one learner after another; `PyG modules` are ``DirGNNConv(SAGEConv)`` over edges. `one product` is the limit:
-the sparse products of one forward and one backward pass alone. Without NETWORK a random network about as large as the
-paper's Wiki is made, times the scale.
+the sparse products of one forward and one backward pass alone. Without NETWORK a random network about as
+large as the paper's Wiki is made, times the scale.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def _make_features(folder: Path) -> None:
 
 
 def _use_features(path: Path) -> None:
-    from honlearn.cli.settings import read_features
+    from honlearn.cli.features import read_features
 
     read_features(str(path))
 

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
-from honlearn.errors import ParameterError, check_integer
+from honlearn.errors import InputError, ParameterError, check_integer
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.sampling.pairs import Pairs
 from honlearn.seeds import root_seed
@@ -65,6 +65,8 @@ class Baseline(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # Parameters that hold data: what was learnt from them is saved, and fingerprints take them as arrays.
     data_parameters: ClassVar[tuple[str, ...]] = ()
+    # Tensors of a fit that are class probabilities, which no softmax will make of whatever a file holds.
+    probability_tensors: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Let the nearest class that has a default decide it, as for any attribute.
@@ -161,7 +163,7 @@ class NodeBaseline(Baseline):
             nodes = check.node_codes(name, self.network, X, "predict_proba")
             if not len(nodes):
                 return np.zeros((0, len(self.classes_)), np.float32)
-            return self._nodes_proba(nodes)
+            return _finite(self._nodes_proba(nodes))
 
 
 class LinkBaseline(Baseline):
@@ -203,7 +205,7 @@ class LinkBaseline(Baseline):
         with threads(self.n_threads, name):
             pairs = check_links.pair_codes(name, self.network, X, "predict_proba")
             pairs = check_links.in_order(pairs, self._is_directed)
-            linked = self._pairs_proba(pairs) if len(pairs) else np.zeros(0, np.float32)
+            linked = _finite(self._pairs_proba(pairs)) if len(pairs) else np.zeros(0, np.float32)
         return np.stack([1.0 - linked, linked], 1).astype(np.float32)
 
     def recommend(self, node: object, top: int = 10) -> pandas.DataFrame:
@@ -219,7 +221,7 @@ class LinkBaseline(Baseline):
         new = check_links.new_pairs(self.network, names.index(node), self._is_directed)
         with threads(self.n_threads, type(self).__name__):
             pairs = check_links.in_order(new, self._is_directed)
-            linked = self._pairs_proba(pairs) if len(pairs) else np.zeros(0, np.float32)
+            linked = _finite(self._pairs_proba(pairs)) if len(pairs) else np.zeros(0, np.float32)
         best = np.argsort(-linked, kind="stable")[:top]
         others = [names[int(code)] for code in new[best, 1]]
         return pd.DataFrame({"neighbor": others, "probability": linked[best]})
@@ -242,6 +244,15 @@ class DirectedBaseline(LinkBaseline):
     @property
     def _is_directed(self) -> bool:
         return bool(self.directed)
+
+
+def _finite(proba: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the probabilities, or raise where a training or a file left weights that overflow."""
+    if not np.isfinite(proba).all():
+        raise InputError(
+            "the predictions are not finite: the weights of this model are too large; train again"
+        )
+    return proba
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -20,6 +21,8 @@ from honlearn.stored import Spec
 @dataclass(eq=False, repr=False)
 class MajorityClassifier(NodeBaseline):
     """Class frequencies; the most frequent class is predicted."""
+
+    probability_tensors: ClassVar[tuple[str, ...]] = ("frequency",)
 
     def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
         frequency = np.bincount(codes, minlength=n_classes) / len(codes)

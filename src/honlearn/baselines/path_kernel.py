@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -37,6 +38,8 @@ class PathKernelClassifier(NodeBaseline):
 
     A fit takes seconds, on one thread: `checkpoint` is accepted, but nothing is kept on the way.
     """
+
+    probability_tensors: ClassVar[tuple[str, ...]] = ("proba",)
 
     def _check(self) -> None:
         check_real(type(self).__name__, "checkpoint_seconds", self.checkpoint_seconds, 0)

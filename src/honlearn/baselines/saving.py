@@ -15,7 +15,14 @@ from honlearn.errors import FormatError
 from honlearn.hon.formats import load_network
 from honlearn.stored import check_arrays, shown
 from honlearn.tasks import saving
-from honlearn.tasks.loading import built_from, check_types, read_classes, read_parameters, read_table
+from honlearn.tasks.loading import (
+    built_from,
+    check_probabilities,
+    check_types,
+    read_classes,
+    read_parameters,
+    read_table,
+)
 from honlearn.tasks.storage import ADVICE, NETWORK, WEIGHTS, plain, read_config, read_tensors, write_model
 
 if TYPE_CHECKING:
@@ -68,6 +75,8 @@ def load_model(folder: str | os.PathLike[str], make: Any = None) -> Any:
         model.history_ = read_table(config, "history")
         model._check()
         _check_state(model, os.path.join(folder, WEIGHTS), tensors)
+        for name in model.probability_tensors:
+            check_probabilities(tensors[name].numpy(), name)
         model._restore(tensors)
         if hasattr(model, "module_"):
             check_types(tensors, model.module_)

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 
 import typer
 
-from honlearn.errors import FormatError, MissingFileError, ParameterError, did_you_mean, listed
+from honlearn.errors import ParameterError, did_you_mean, listed
 from honlearn.experiments.registry import Entry, model_names
 
 _TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
@@ -190,6 +190,12 @@ def _refusal(key: str, entry: Entry, keywords: Iterable[str], others: Sequence[E
     return f"{entry.name} has no {key!r}; there are {listed(free, 40)}{hint}"
 
 
+def _features(path: str) -> Any:
+    from honlearn.cli.features import read_features
+
+    return read_features(path)
+
+
 def _value(key: str, text: str, hint: Any, entry: Entry) -> Any:
     if key == "learner":
         from honlearn.tasks.nested import as_learners
@@ -199,7 +205,7 @@ def _value(key: str, text: str, hint: Any, entry: Entry) -> Any:
         as_learners(entry.name, words)
         return words[0] if len(words) == 1 else words
     if key == "features":
-        return None if text.casefold() in _NONE else read_features(text)
+        return None if text.casefold() in _NONE else _features(text)
     members = _members(hint)
     for kind in members:
         value = _as(text, kind)
@@ -280,24 +286,3 @@ def _described(kind: Any) -> str:
     if typing.get_args(kind):
         return f"{names.get(typing.get_args(kind)[0], 'value').replace('a ', '')}s such as 128,128"
     return getattr(kind, "__name__", str(kind))
-
-
-def read_features(path: str) -> Any:
-    """Return numbers for each entity from a CSV or Parquet file whose first column is the node."""
-    import pandas as pd
-
-    source = Path(path)
-    if not source.is_file():
-        raise MissingFileError(f"{source}: no such file; features=FILE takes a CSV or Parquet of numbers")
-    try:
-        if source.suffix.lower() == ".parquet":
-            table = pd.read_parquet(source)
-        else:
-            table = pd.read_csv(source, dtype={0: str}, keep_default_na=False)
-        table = table.set_index(table.columns[0])
-        return table.set_axis(table.index.astype(str)).astype("float32")
-    except (ValueError, IndexError, OSError) as error:
-        first = str(error).splitlines()[0]
-        raise FormatError(
-            f"{source}: features must be a table with the node first, then numbers ({first})"
-        ) from None

@@ -302,6 +302,27 @@ def _dropped(run: Runtime, rows: NDArray[np.int32], x: torch.Tensor, site: Dropo
     return out
 
 
+def for_rows(parameter: torch.Tensor, learners: int, rows: int) -> torch.Tensor:
+    """Return a parameter [P, d] for every row, [L, rows, d], a view.
+
+    Its gradient is summed learner by learner: how torch splits a sum over several depends on how many there
+    are, and with it the last bits would.
+    """
+    return _ForRows.apply(parameter, learners, rows)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _ForRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, parameter: Any, learners: int, rows: int) -> Any:
+        ctx.count = len(parameter)
+        return parameter[:, None].expand(learners, rows, parameter.shape[1])
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        sums = torch.stack([one.contiguous().sum(0) for one in grad])
+        return sums if ctx.count == len(sums) else sums.sum(0, keepdim=True), None, None
+
+
 def product(run: Runtime, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """Return x [L, R, d] times weight [1|L, d, w]: [L, R, w], learners spread over threads.
 

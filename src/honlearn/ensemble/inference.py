@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.ensemble import Ensemble, Surroundings
+from honlearn.errors import InputError
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import derive_seed
 
@@ -23,6 +24,17 @@ _CHUNK = 1 << 24
 def chunk_size(near: Surroundings, learners: int, width: int) -> int:
     """Return how many roots to compute at once so that no layer's output grows too large."""
     return max(1, _CHUNK // (learners * width * near.rows_a_root))
+
+
+def pooled(members: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the mean of the members' probabilities [M, B, C], float32 [B, C]."""
+    mean = members.mean(0, dtype=np.float64)
+    if not np.isfinite(mean).all():
+        raise InputError(
+            "the predictions are not finite: weights or features are too large; train again, with a smaller "
+            "learning rate or with features of a usual scale"
+        )
+    return np.asarray(mean / mean.sum(1, keepdims=True), np.float32)
 
 
 class Inference:
@@ -48,8 +60,7 @@ class Inference:
 
     def proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
         """Return the ensemble's probabilities for these entities, float32 [B, C]."""
-        members = self._members(nodes, self.n_draws).mean(0, dtype=np.float64)
-        return np.asarray(members / members.sum(1, keepdims=True), np.float32)
+        return pooled(self._members(nodes, self.n_draws))
 
     def member_proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
         """Return the probabilities of each member for these entities, float32 [L, B, C]."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.ensemble import Surroundings
-from honlearn.ensemble.inference import Inference
+from honlearn.ensemble.inference import Inference, pooled
 from honlearn.ensemble.pairs import PairEnsemble
 from honlearn.sampling.pairs import Pairs, PairSampler
 from honlearn.sampling.relatives import RelativeSampler
@@ -46,8 +46,7 @@ class PairInference(Inference):
 
     def proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
         """Return the ensemble's probabilities for these pairs [B, 2], float32 [B, 2]."""
-        members = self._members(nodes, self.n_draws).mean(0, dtype=np.float64)
-        return np.asarray(members / members.sum(1, keepdims=True), np.float32)
+        return pooled(self._members(nodes, self.n_draws))
 
     @torch.no_grad()
     def _members(self, nodes: NDArray[np.int32], n_draws: int) -> NDArray[np.float32]:

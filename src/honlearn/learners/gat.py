@@ -21,7 +21,7 @@ from honlearn.engine.adjacency import attended
 from honlearn.engine.attention import Scores, attend
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.neighborhoods import ExactNeighborhood, Hop, Neighborhood, SelfMask
-from honlearn.engine.propagate import product, take
+from honlearn.engine.propagate import for_rows, product, take
 from honlearn.engine.weights import Generators, zeros
 from honlearn.errors import ParameterError, check_integer
 from honlearn.hon.network import HigherOrderNetwork
@@ -61,7 +61,8 @@ class AttentionLayer(Layer):
         rate, number = self.shape.input_dropout, self.shape.number
         sites = ctx.site(number, "into", rate), ctx.site(number, "own", rate)
         scores = self.scores(ctx, hop, x)
-        z = attend(ctx.run, hop.parts[0], hop.rows, scores, self.n_heads, sites) + self.bias[:, None]
+        z = attend(ctx.run, hop.parts[0], hop.rows, scores, self.n_heads, sites)
+        z = z + for_rows(self.bias, *z.shape[:2])
         return z if self.shape.last else self.drop_hidden(ctx, hop, F.elu(z))
 
 
@@ -83,7 +84,7 @@ class GATLayer(AttentionLayer):
 
     def _dot(self, x: torch.Tensor, vector: torch.Tensor) -> torch.Tensor:
         """Return x [1|L, R, H · C] times a vector [P, H · C], summed within each head: [1|L, R, H]."""
-        return torch.reshape(x * vector[:, None], (*x.shape[:2], self.n_heads, -1)).sum(3)
+        return torch.reshape(x * for_rows(vector, *x.shape[:2]), (*x.shape[:2], self.n_heads, -1)).sum(3)
 
 
 def head_vectors(generators: Generators, n_heads: int, width: int) -> torch.nn.Parameter:

@@ -17,7 +17,7 @@ import torch
 from honlearn.engine.adjacency import normalized_adjacency
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.neighborhoods import ExactNeighborhood, Hop, Neighborhood, SelfMask
-from honlearn.engine.propagate import gather, product, sum_rows
+from honlearn.engine.propagate import for_rows, gather, product, sum_rows
 from honlearn.engine.weights import Generators, zeros
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners.base import Inputs, Learner, Stack
@@ -38,7 +38,7 @@ class GCNLayer(Layer):
         else:
             own, near = gather(ctx.run, hop, x)
             z = product(ctx.run, loops(hop, own) + near, self.linear)
-        return self.drop_hidden(ctx, hop, torch.relu(z + self.bias[:, None]))
+        return self.drop_hidden(ctx, hop, torch.relu(z + for_rows(self.bias, *z.shape[:2])))
 
 
 def convolved_input(layer: Layer, ctx: ForwardContext, hop: Hop, weight: Any) -> torch.Tensor:

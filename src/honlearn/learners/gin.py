@@ -17,7 +17,7 @@ import torch
 from honlearn.engine.adjacency import directed_sums
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.neighborhoods import ExactNeighborhood, Hop, Neighborhood, SelfMask
-from honlearn.engine.propagate import gather, sum_rows
+from honlearn.engine.propagate import for_rows, gather, sum_rows
 from honlearn.engine.sampled import SampledNeighborhood
 from honlearn.engine.weights import Generators, glorot, split_width, zeros
 from honlearn.hon.network import HigherOrderNetwork
@@ -41,7 +41,7 @@ class GINLayer(Layer):
     def forward(self, ctx: ForwardContext, hop: Hop, x: torch.Tensor | None) -> torch.Tensor:
         """Return the rows of this layer, [L, R, width]."""
         run, rows = ctx.run, hop.rows
-        factor = 1 + self.epsilon[:, None]
+        factor = 1 + for_rows(self.epsilon, len(ctx.streams), hop.rows.shape[1])
         if x is None:
             sites = self.input_sites(ctx)
             tables = [self.own_table(ctx, w) for w in (self.into, self.out_of)]
@@ -56,10 +56,11 @@ class GINLayer(Layer):
                 (factor[..., :1] * own + into) @ self.into,
                 (factor[..., 1:] * own + out_of) @ self.out_of,
             ]
-        hidden = torch.relu(torch.cat(parts, 2) + self.bias[:, None])
+        joined = torch.cat(parts, 2)
+        hidden = torch.relu(joined + for_rows(self.bias, *joined.shape[:2]))
         width = parts[0].shape[2]
         z = torch.cat([hidden[..., :width] @ self.into_2, hidden[..., width:] @ self.out_of_2], 2)
-        z = z + self.bias_2[:, None]
+        z = z + for_rows(self.bias_2, *z.shape[:2])
         return z if self.shape.last else self.drop_hidden(ctx, hop, torch.relu(z))
 
 

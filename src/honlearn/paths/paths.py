@@ -45,6 +45,14 @@ class Paths:
         self.offsets = np.ascontiguousarray(offsets, np.int64)
         self.counts = None if counts is None else np.ascontiguousarray(counts, np.int64)
         self.vocabulary = vocabulary
+        # Compiled loops trust these numbers.
+        check_offsets(self.offsets, len(self.codes))
+        if self.counts is not None:
+            check_counts(self.counts, len(self.offsets) - 1)
+        if self.codes.size and (self.codes.min() < 0 or self.codes.max() >= len(vocabulary)):
+            raise InputError(
+                f"codes of entities must be 0 to {len(vocabulary) - 1:,}, places in the vocabulary"
+            )
         for array in (self.codes, self.offsets, self.counts):
             if array is not None:
                 array.flags.writeable = False
@@ -105,6 +113,13 @@ class Paths:
         from honlearn.paths.html import paths_html
 
         return paths_html(self)
+
+
+def check_offsets(offsets: NDArray[np.int64], size: int) -> None:
+    """Raise an :class:`InputError` unless the offsets divide `size` codes into paths."""
+    whole = offsets.ndim == 1 and len(offsets) and offsets[0] == 0 and offsets[-1] == size
+    if not whole or (offsets[:-1] > offsets[1:]).any():
+        raise InputError(f"offsets of paths must ascend from 0 to {size:,}, the number of codes")
 
 
 def check_counts(counts: NDArray[np.int64], rows: int) -> None:

@@ -118,6 +118,12 @@ class _Bounded(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
 
 
+def check_probabilities(values: NDArray[Any], name: str) -> None:
+    """Raise unless these are class probabilities, [..., C]."""
+    if values.min(initial=0) < 0 or (np.abs(values.sum(-1) - 1) > 1e-3).any():
+        raise FormatError(f"{name!r} holds no probabilities; {ADVICE}")
+
+
 def check_types(tensors: Mapping[str, torch.Tensor], module: torch.nn.Module) -> None:
     """Raise where tensors are of other types than those of the module, which would take them rounded."""
     for name, own in module.state_dict().items():

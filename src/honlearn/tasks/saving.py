@@ -16,7 +16,14 @@ from honlearn.errors import FormatError, InputError, listed
 from honlearn.hon.formats import load_network
 from honlearn.learners import TorchLearner
 from honlearn.stored import Spec, check_arrays, shown
-from honlearn.tasks.loading import built_from, check_types, read_classes, read_parameters, read_table
+from honlearn.tasks.loading import (
+    built_from,
+    check_probabilities,
+    check_types,
+    read_classes,
+    read_parameters,
+    read_table,
+)
 from honlearn.tasks.storage import ADVICE, NETWORK, WEIGHTS, plain, read_config, read_tensors, write_model
 
 if TYPE_CHECKING:
@@ -95,6 +102,8 @@ def load_model(folder: str | os.PathLike[str], make: Any = None) -> Any:
         model.seed_, model.network_, model.classes_ = seed, network, classes
         model.path_vectors_ = tensors[_PATHS].numpy() if _PATHS in tensors else None
         model.kernel_proba_ = tensors[_KERNEL].numpy() if _KERNEL in tensors else None
+        if model.kernel_proba_ is not None:
+            check_probabilities(model.kernel_proba_, _KERNEL)
         model.kernel_share_ = config.number("kernel_share", 0, 1) if config.has("kernel_share") else 0.0
         if config.has("edge_power"):
             model.edge_power_ = config.number("edge_power", 0, 10)

@@ -1,0 +1,43 @@
+"""Arrays that compiled loops trust are checked where paths are made, whoever makes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from honlearn.errors import InputError
+from honlearn.paths.paths import Paths
+
+GOOD: dict[str, Any] = {"codes": [0, 1, 0], "offsets": [0, 2, 3], "counts": [1, 2]}
+
+
+def made(**changed: Any) -> Paths:
+    arrays = {**GOOD, **changed}
+    counts = np.array(arrays["counts"], np.int64)
+    return Paths(
+        np.array(arrays["codes"], np.int32), np.array(arrays["offsets"]), Vocabulary(["a", "b"]), counts
+    )
+
+
+def test_whole_arrays_are_taken() -> None:
+    assert made().total == 3
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"counts": [1, -2]}, "path 1: count -2"),
+        ({"counts": [1]}, "2 paths but 1 counts"),
+        ({"codes": [0, 2, 0]}, "places in the vocabulary"),
+        ({"codes": [0, -1, 0]}, "places in the vocabulary"),
+        ({"offsets": [0, 2, 4]}, "must ascend from 0 to 3"),
+        ({"offsets": [0, 5, 3]}, "must ascend from 0 to 3"),
+        ({"offsets": [1, 2, 3]}, "must ascend from 0 to 3"),
+        ({"offsets": []}, "must ascend from 0 to 3"),
+    ],
+)
+def test_arrays_that_lie_are_refused(changed: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        made(**changed)
