@@ -9,9 +9,33 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.ensemble.ensemble import Ensemble
+from honlearn.hon.build import grow
+from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
 
 Vector = NDArray[np.float64]
+
+
+def returning_paths() -> HigherOrderNetwork:
+    """Return a network of order 3 whose walks like to return."""
+    random = np.random.default_rng(1)
+    paths = []
+    for _ in range(60):
+        path = random.integers(0, 8, 5).tolist()
+        path[3] = path[1]
+        paths.append([f"n{i}" for i in path])
+    hon = grow(paths, order=3, tau=None, min_support=2)
+    assert hon.max_order == 3
+    return hon
+
+
+def returning() -> HigherOrderNetwork:
+    """Return a network where every neighbour of r comes from r: no other node reveals the identity of r."""
+    edges = [
+        ("r", "a|r", 3), ("r", "b|r", 2), ("a|r", "c", 1), ("a|r", "r", 4), ("b|r", "r", 2), ("b|r", "d", 1),
+        ("c", "d", 5), ("d", "c", 1), ("a", "c", 2), ("b", "d", 2),
+    ]  # fmt: skip
+    return from_edges(*zip(*edges, strict=True))
 
 
 class SlowLearner:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from mask_cases import SlowLearner
+from mask_cases import SlowLearner, returning, returning_paths
 from model_cases import STREAMS, around, context, ensemble, small_network
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -18,35 +18,12 @@ from honlearn.engine.neighborhoods import SelfMask
 from honlearn.engine.sampled import SampledNeighborhood
 from honlearn.engine.weights import Features
 from honlearn.ensemble.ensemble import Ensemble
-from honlearn.hon.build import grow
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
 
 KINDS = ["mean", "max", "gin"]
 WIDTHS = [(7,), (9, 7), (9, 8, 7)]
 ROOTS = np.array([[0, 1, 4, 4, 16], [15, 1, 2, 3, 12], [9, 8, 7, 6, 17]], np.int32)
-
-
-def returning_paths() -> HigherOrderNetwork:
-    """Return a network of order 3 whose walks like to return."""
-    random = np.random.default_rng(1)
-    paths = []
-    for _ in range(60):
-        path = random.integers(0, 8, 5).tolist()
-        path[3] = path[1]
-        paths.append([f"n{i}" for i in path])
-    hon = grow(paths, order=3, tau=None, min_support=2)
-    assert hon.max_order == 3
-    return hon
-
-
-def returning() -> HigherOrderNetwork:
-    """Return a network where every neighbour of r comes from r: no other node reveals the identity of r."""
-    edges = [
-        ("r", "a|r", 3), ("r", "b|r", 2), ("a|r", "c", 1), ("a|r", "r", 4), ("b|r", "r", 2), ("b|r", "d", 1),
-        ("c", "d", 5), ("d", "c", 1), ("a", "c", 2), ("b", "d", 2),
-    ]  # fmt: skip
-    return from_edges(*zip(*edges, strict=True))
 
 
 def some_features(hon: HigherOrderNetwork) -> NDArray[np.float64]:

@@ -26,7 +26,7 @@ from honlearn.sampling import RelativeSampler
 
 HON = small_network(1, entities=40, extra=30, edges=260)
 LEARNER = SAGE(
-    widths=(9, 6), edge_power=1.0, input_dropout=0.4, hidden_dropout=0.4, normalize=True, mask_self=False
+    widths=(9, 6), edge_power=1.0, input_dropout=0.6, hidden_dropout=0.6, normalize=True, mask_self=False
 )
 OPTIONS = TrainingOptions(batch_size=8, max_epochs=7, patience=3, validation_fraction=0.2, show=False)
 
