@@ -58,17 +58,15 @@ class WholeGraph:
 class TorchStack(Stack):
     """Modules with stacked weights, called one learner after another."""
 
-    features: torch.Tensor | None
-
     def __init__(self, learner: TorchLearner, inputs: Inputs, generators: Generators) -> None:
         super().__init__()
         self.width, self.learner = learner.out_channels, learner
         size = learner.in_channels if learner.identity else 0
         self.identity = glorot(generators, inputs.n_entities, size) if size else None
         self.mask = zeros(generators, 1, size) if size else None
-        features = None if inputs.features is None else inputs.features.dense()
-        self.register_buffer("features", features, persistent=False)
-        channels = size + (0 if features is None else features.shape[1])
+        # No buffer: what is registered has a learner axis, along which learners that are done are taken out.
+        self.features = None if inputs.features is None else inputs.features.dense()
+        channels = size + (0 if self.features is None else self.features.shape[1])
         modules = [_made(learner, channels, generator) for generator in generators]
         # A tuple, so that torch does not take the template's own weights for ours.
         self._template = (modules[0],)
