@@ -17,6 +17,7 @@ from torch_geometric.nn.models import GraphSAGE
 
 from honlearn.engine import propagate
 from honlearn.engine.context import ForwardContext
+from honlearn.engine.hashing import hash32_tensor
 from honlearn.engine.runtime import Runtime
 from honlearn.engine.weights import Features
 from honlearn.ensemble.ensemble import Architecture, Ensemble, surroundings
@@ -168,6 +169,7 @@ def test_a_torch_learner_is_its_module(name: str, features: str | None, masked: 
     model = made(kind, values)
     hidden = masked and features != "only"
     # In evaluation a mask hides one group of entities after another; with one root there is one group.
+    groups = hash32_tensor(torch.arange(HON.n_entities), torch.tensor(0x51ED270B)) % 8
     roots = ROOTS if training else ROOTS[:, :1]
     before = {flat: tensor.clone() for flat, tensor in model.stacks[0].state_dict().items()}
     ctx = context(training=training)
@@ -185,15 +187,16 @@ def test_a_torch_learner_is_its_module(name: str, features: str | None, masked: 
         parts = []
         if features != "only":
             identity = before["identity"][place].clone()
-            if hidden and training:
-                identity[HON.base[roots[place]].tolist()] = before["mask"][place]
+            if hidden:
+                entities = torch.from_numpy(HON.base[roots[place]].astype(np.int64))
+                is_hidden = torch.isin(torch.arange(HON.n_entities), entities)
+                if not training:
+                    is_hidden = torch.isin(groups, groups[entities])
+                identity[is_hidden] = before["mask"][place]
             parts.append(identity)
         if values is not None:
             parts.append(values.dense())
         x = torch.cat(parts, 1)[HON.base.tolist()]
-        if hidden and not training:
-            # The groups are the learner's own; the root's identity is among those that are hidden.
-            continue
         takes_weights = name == "torch"
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(STREAMS[place]))
@@ -329,7 +332,8 @@ def trained(kind: Learner, learners: list[int], features: Features | None) -> di
     examples = Examples(nodes, nodes.astype(np.int64) % 3, np.ones(count, np.float32))
     near = surroundings(HON, shape, features is not None)
     problem = Problem(near, RelativeSampler(HON), examples, 5, learners)
-    options = TrainingOptions(learning_rate=0.05, batch_size=8, max_epochs=3, show=False)
+    # With a small epsilon Adam makes whole steps of gradients that are nothing but rounding.
+    options = TrainingOptions(learning_rate=0.05, batch_size=8, max_epochs=3, epsilon=1e-3, show=False)
     model, schedule = Ensemble(shape, 5, learners, features), [[i + 1 for i in learners]]
     return Trainer(model, problem, options, Runtime(n_threads=1), schedule).fit()
 
@@ -342,5 +346,5 @@ def test_learners_train_together_as_alone(name: str, features: str | None) -> No
     state = trained(kind, [0, 1, 2], values)
     for place in range(3):
         for key, tensor in trained(kind, [place], values).items():
-            # Products and sums of other shapes may round their last bits differently.
-            torch.testing.assert_close(tensor[0], state[key][place], rtol=1e-4, atol=1e-6)
+            # Which rows are computed depends on all learners' roots, and with it the last bits of sums.
+            torch.testing.assert_close(tensor[0], state[key][place], rtol=1e-4, atol=1e-5)
