@@ -325,6 +325,22 @@ def test_threads_change_nothing(name: str, masked: bool) -> None:
     assert all(torch.equal(grads[key], again[key]) for key in grads)
 
 
+@pytest.mark.parametrize("name", [*BUILT_IN, "gat without weights"])
+def test_learners_that_share_no_weights_are_spread_over_threads(name: str) -> None:
+    class Watching(Runtime):
+        def each(self, kernel: Any, n_learners: int, *arguments: Any, serial: bool = False) -> None:
+            calls.append((kernel.__name__, serial))
+            super().each(kernel, n_learners, *arguments, serial=serial)
+
+    calls: list[tuple[str, bool]] = []
+    kind = learner(name) if name in BUILT_IN else GAT((6,), heads=2).resolved("nodes")
+    model = made(kind)
+    ctx = ForwardContext(Watching(n_threads=2), STREAMS, 7, training=True)
+    represented(model, ctx=ctx).sum().backward()
+    assert calls
+    assert not [kernel for kernel, serial in calls if serial]
+
+
 def trained(kind: Learner, learners: list[int], features: Features | None) -> dict[str, torch.Tensor]:
     """Return the weights of these learners after training, learner i for i + 1 epochs."""
     shape, count = Architecture("bag", False, 3, 3, HON.n_entities, (kind,)), HON.n_entities
