@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
+from honlearn.engine.adjacency import Adjacency, directed_means, directed_sums
+from honlearn.engine.context import ForwardContext
+from honlearn.engine.neighborhoods import NO_MASK, ExactNeighborhood, SelfMask
 from honlearn.engine.runtime import Runtime
-from honlearn.ensemble.ensemble import Architecture, Ensemble
+from honlearn.ensemble.ensemble import Architecture, Ensemble, Surroundings, surroundings
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.learners.layers import Pass
+from honlearn.learners import GIN, SAGE, Learner
 
 STREAMS = np.array([11, 222, 3333], np.uint64)
 
@@ -28,29 +33,65 @@ def small_network(seed: int = 0, entities: int = 12, extra: int = 8, edges: int 
     return from_edges(*zip(*picked, strict=True), random.integers(1, 9, len(picked)))
 
 
-def this_pass(
-    learners: int = 3, step: int = 0, input_dropout: float = 0.0, hidden_dropout: float = 0.0
-) -> Pass:
-    return Pass(Runtime(n_threads=1), STREAMS[:learners], step, input_dropout, hidden_dropout)
+def context(learners: int = 3, step: int = 0, training: bool = False) -> ForwardContext:
+    return ForwardContext(Runtime(n_threads=1), STREAMS[:learners], step, training)
 
 
-def ensemble(hon: HigherOrderNetwork, learners: int = 3, seed: int = 0, features=None, **shape) -> Ensemble:  # type: ignore[no-untyped-def]
+def sage_or_gin(kind: str = "mean", **parameters: Any) -> Learner:
+    """Return a learner with every parameter set: SAGE with this aggregator, or GIN; without dropout."""
     given = {
-        "variant": "bag",
-        "shared": False,
         "widths": (9, 7),
-        "aggregator": "mean",
+        "edge_power": 1.0,
+        "input_dropout": 0.0,
+        "hidden_dropout": 0.0,
         "normalize": False,
-        **shape,
+        "mask_self": False,
+        **parameters,
     }
-    size = Architecture(n_learners=learners, n_classes=4, n_entities=hon.n_entities, **given)
+    return GIN(**given) if kind == "gin" else SAGE(aggregator=kind, **given)
+
+
+def ensemble(
+    hon: HigherOrderNetwork,
+    kind: str | Learner = "mean",
+    learners: int = 3,
+    seed: int = 0,
+    features: Any = None,
+    variant: str = "bag",
+    shared: bool = False,
+    **parameters: Any,
+) -> Ensemble:
+    learner = sage_or_gin(kind, **parameters) if isinstance(kind, str) else kind
+    learner.check()
+    size = Architecture(variant, shared, learners, 4, hon.n_entities, (learner,))
     out = Ensemble(size, seed, range(learners), features)
-    with torch.no_grad():
-        # Zero biases would hide mistakes with them.
-        for name, parameter in out.named_parameters():
-            if "bias" in name or "epsilon" in name:
-                parameter.uniform_(-0.5, 0.5, generator=torch.Generator().manual_seed(len(name)))
+    stir(out)
     return out
+
+
+@torch.no_grad()
+def stir(model: torch.nn.Module) -> None:
+    """Draw biases and the like at random: zeros would hide mistakes with them."""
+    for name, parameter in model.named_parameters():
+        if any(word in name for word in ("bias", "epsilon", "mask", "of_weights")):
+            parameter.uniform_(-0.5, 0.5, generator=torch.Generator().manual_seed(len(name)))
+
+
+def around(hon: HigherOrderNetwork, model: Ensemble, features: bool = False) -> Surroundings:
+    """Return the neighbourhoods that the learners of a model read."""
+    return surroundings(hon, model.shape, features)
+
+
+def exact(
+    hon: HigherOrderNetwork,
+    n_layers: int,
+    sums: bool = False,
+    power: float = 1.0,
+    mask: SelfMask = NO_MASK,
+) -> ExactNeighborhood:
+    """Return whole neighbourhoods by direction, with means or sums."""
+    adjacency: Adjacency = (directed_sums if sums else directed_means)(hon, power)
+    return ExactNeighborhood(hon, n_layers, adjacency, mask)
 
 
 def dense(hon: HigherOrderNetwork, direction: str, kind: str) -> torch.Tensor:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from model_cases import STREAMS, ensemble, small_network, this_pass
+from model_cases import STREAMS, context, ensemble, exact, small_network
 
-from honlearn.engine.neighborhoods import ExactNeighborhood, SampledNeighborhood
+from honlearn.engine.adjacency import directed_means
+from honlearn.engine.sampled import SampledNeighborhood
+from honlearn.ensemble.ensemble import Surroundings
 from honlearn.hon.edgelist import from_edges
 
 
@@ -15,11 +17,12 @@ from honlearn.hon.edgelist import from_edges
 def sampling_error(kind: str, widths: tuple[int, ...], fan_out: int, runs: int) -> float:
     """Return the root mean square difference of sampled from exact representations of all nodes."""
     hon = small_network()
-    model = ensemble(hon, aggregator=kind, widths=widths)
+    model = ensemble(hon, kind, widths=widths)
     roots = np.arange(hon.n_nodes, dtype=np.int32)[None].repeat(3, 0)
-    exact = model.represent(roots, ExactNeighborhood(hon, len(widths), kind == "gin"), this_pass())
-    near = SampledNeighborhood(hon, (fan_out,) * len(widths), kind == "gin")
-    differences = [model.represent(roots, near, this_pass(step=step)) - exact for step in range(runs)]
+    whole = Surroundings((exact(hon, len(widths), kind == "gin"),))
+    expected = model.represent(roots, whole, context())
+    near = Surroundings((SampledNeighborhood(hon, (fan_out,) * len(widths), kind == "gin"),))
+    differences = [model.represent(roots, near, context(step=step)) - expected for step in range(runs)]
     return float(torch.stack(differences).square().mean().sqrt())
 
 
@@ -49,7 +52,7 @@ def test_a_fan_out_is_the_papers_tree() -> None:
 
 def test_sums_of_equal_weights_are_plain_sums() -> None:
     hon = from_edges(["a", "b", "c"], ["d", "d", "d"], [4, 4, 4])
-    near = ExactNeighborhood(hon, 1, sums=True)
+    near = exact(hon, 1, sums=True)
     hop = near.hops(np.array([[hon.index("d")]], np.int32), np.zeros(1, np.uint64), 0)[0]
     row = slice(*hop.into.indptr[hon.index("d") : hon.index("d") + 2])
     assert hop.into.weights[0, row].tolist() == [1, 1, 1]
@@ -57,13 +60,13 @@ def test_sums_of_equal_weights_are_plain_sums() -> None:
 
 def test_a_power_flattens_the_shares() -> None:
     hon = from_edges(["a", "b"], ["d", "d"], [16, 1])
-    into = [ExactNeighborhood(hon, 1, power=p)._into.weights[0].tolist() for p in (1.0, 0.5, 0.0)]
+    into = [directed_means(hon, p).parts[0].weights[0].tolist() for p in (1.0, 0.5, 0.0)]
     assert np.allclose(into, [[16 / 17, 1 / 17], [0.8, 0.2], [0.5, 0.5]])
 
 
 def test_rows_of_means_add_up_to_one_or_nothing() -> None:
     hon = small_network(2)
-    near = ExactNeighborhood(hon, 2)
+    near = exact(hon, 2)
     for hop in near.hops(np.zeros((1, 1), np.int32), np.zeros(1, np.uint64), 0):
         for part in (hop.into, hop.out_of):
             sums = np.add.reduceat(np.append(part.weights[0], 0), part.indptr[:-1]) * (

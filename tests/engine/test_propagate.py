@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from model_cases import ensemble, small_network, this_pass
+from model_cases import around, context, ensemble, exact, small_network
 
 from honlearn.engine import propagate, tensorops
 from honlearn.engine.hashing import drop_threshold, hash32, hash32_tensor, short_keys, site_keys
-from honlearn.engine.neighborhoods import ExactNeighborhood, Hop, SampledNeighborhood
+from honlearn.engine.neighborhoods import Hop
 from honlearn.engine.propagate import Dropout, LookupSites, drop, gather, lookup_layer, max_rows, sum_rows
 from honlearn.engine.runtime import Runtime
-from honlearn.hon.edgelist import from_edges
+from honlearn.engine.sampled import SampledNeighborhood
 
 KEYS = np.array([5, 77, 4_000_000_000], np.uint32)
 
@@ -21,7 +21,7 @@ KEYS = np.array([5, 77, 4_000_000_000], np.uint32)
 def hop(request: pytest.FixtureRequest) -> Hop:
     hon = small_network()
     roots = np.array([[0, 1, 4, 4], [15, 1, 2, 3], [9, 8, 7, 6]], np.int32)
-    near = ExactNeighborhood(hon, 1) if request.param == "exact" else SampledNeighborhood(hon, (5,))
+    near = exact(hon, 1) if request.param == "exact" else SampledNeighborhood(hon, (5,))
     return near.hops(roots, np.arange(3, dtype=np.uint64), 0)[0]
 
 
@@ -78,7 +78,7 @@ def test_look_up_layer(hop: Hop, rate: float, learners: int, activated: bool) ->
 def test_gather(hop: Hop) -> None:
     x = table(6)
     got = torch.cat(gather(Runtime(n_threads=1), hop, x), 2)
-    expected = torch.cat([tensorops.sum_rows(x, part, hop.rows, 3) for part in hop[1:4]], 2)
+    expected = torch.cat([tensorops.sum_rows(x, part, hop.rows, 3) for part in (hop.own, *hop.parts)], 2)
     same(got, expected, x)
 
 
@@ -129,23 +129,26 @@ def test_threads_change_nothing(hop: Hop) -> None:
     assert torch.equal(one, two)
 
 
-@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("fan_outs", [None, (4, 3, 2)])
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("widths", [(7,), (9, 7), (9, 9, 9)])
 @pytest.mark.parametrize("kind", ["mean", "gin"])
 def test_whole_models_have_the_same_gradients_on_both_paths(
-    kind: str, widths: tuple[int, ...], shared: bool, sampled: bool, monkeypatch: pytest.MonkeyPatch
+    kind: str,
+    widths: tuple[int, ...],
+    shared: bool,
+    fan_outs: tuple[int, ...] | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     hon = small_network(4, entities=30, extra=10, edges=90)
-    model = ensemble(hon, aggregator=kind, widths=widths, variant="pool", shared=shared)
-    sums = kind == "gin"
-    fan_outs = (4, 3, 2)[: len(widths)]
-    near = SampledNeighborhood(hon, fan_outs, sums) if sampled else ExactNeighborhood(hon, len(widths), sums)
+    given = {"fan_outs": fan_outs and fan_outs[: len(widths)], "input_dropout": 0.3, "hidden_dropout": 0.3}
+    model = ensemble(hon, kind, widths=widths, variant="pool", shared=shared, **given)
+    near = around(hon, model)
     roots = np.array([[0, 1, 4, 4], [15, 1, 2, 3], [9, 8, 7, 6]], np.int32)
     results = []
     for compiled in (True, False):
-        monkeypatch.setattr(propagate, "_is_compiled", lambda tensor, answer=compiled: answer)
-        out = model(roots, near, this_pass(input_dropout=0.3, hidden_dropout=0.3))
+        monkeypatch.setattr(propagate, "is_compiled", lambda tensor, answer=compiled: answer)
+        out = model(roots, near, context(training=True))
         results.append((out.detach(), torch.autograd.grad(out.square().sum(), list(model.parameters()))))
     torch.testing.assert_close(results[0][0], results[1][0], rtol=1e-4, atol=1e-5)
     for got, expected in zip(results[0][1], results[1][1], strict=True):
@@ -155,17 +158,3 @@ def test_whole_models_have_the_same_gradients_on_both_paths(
 def test_products_are_spread_over_threads_without_a_trace() -> None:
     x, weight = table(6, rows=5), table(4, rows=6, seed=1)
     same(propagate.product(Runtime(n_threads=2), x, weight), x @ weight, x, weight)
-
-
-def test_buffers_do_not_pile_up_with_the_sizes_of_batches() -> None:
-    ring = [f"n{i:02d}" for i in range(60)]
-    hon = from_edges(ring, ring[1:] + ring[:1])
-    near, model, this = ExactNeighborhood(hon, 3), ensemble(hon, widths=(9, 8, 7)), this_pass()
-    names, rows = set(), set()
-    for count in (5, 1, 2, 3, 4):
-        roots = np.arange(3 * count, dtype=np.int32).reshape(3, count)
-        rows.add(near.hops(roots, np.zeros(3, np.uint64), 0)[0].rows.shape[1])
-        model.represent(roots, near, this).sum().backward()
-        names.add(frozenset(this.run._buffers))
-    assert len(rows) == 5
-    assert len(names) == 1

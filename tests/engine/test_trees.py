@@ -9,10 +9,10 @@ import pytest
 import torch
 from model_cases import small_network
 
-from honlearn.engine.neighborhoods import Hop, SampledNeighborhood
-from honlearn.engine.optimizer import Adam
+from honlearn.engine.neighborhoods import Hop
 from honlearn.engine.propagate import Dropout, Lookups, LookupSites, gather
 from honlearn.engine.runtime import Runtime
+from honlearn.engine.sampled import SampledNeighborhood
 from honlearn.engine.vectors import add_row, set_row
 from honlearn.jit import njit
 
@@ -93,36 +93,3 @@ def test_threads_change_nothing(learners: int) -> None:
     hops = SampledNeighborhood(HON, (8, 1)).hops(ROOTS, np.arange(3, dtype=np.uint64), 0)
     one, two = (summed(hops, True, learners, 0.4, (18, 17, 17), threads) for threads in (1, 2))
     assert all(torch.equal(a, b) for a, b in zip(one[0] + one[1], two[0] + two[1], strict=True))
-
-
-def test_adam_empties_gradients_and_they_are_not_emptied_twice() -> None:
-    run = Runtime(n_threads=1)
-    parameter, twin = (torch.nn.Parameter(torch.ones(2, 5, 3)) for _ in range(2))
-    optimizer = Adam([parameter], run, 0.01, 1e-7, 0.0)
-    reference = torch.optim.Adam([twin], 0.01, eps=1e-7)
-    for step in range(3):
-        grad = run.zeros("table gradient", (2, 5, 3))
-        assert not grad.any()
-        grad[0, step] += 1.5
-        parameter.grad, twin.grad = grad, grad.clone()
-        optimizer.step()
-        reference.step()
-        optimizer.clear()
-        assert not grad.any()
-        # Written behind its back: only memory that is known to hold zeros is handed out as it is.
-        grad[1, 1, 1] = 9
-        assert run.zeros("table gradient", (2, 5, 3))[1, 1, 1] == 9
-        assert not run.zeros("table gradient", (2, 5, 3)).any()
-        torch.testing.assert_close(parameter, twin, rtol=1e-5, atol=1e-7)
-
-
-def test_buffers_are_zero_when_they_grow_or_were_used_otherwise() -> None:
-    run = Runtime(n_threads=1)
-    run.emptied(run.zeros("a", (4,)))
-    assert run.zeros("a", (9,)).tolist() == [0.0] * 9
-    run.emptied(run.zeros("a", (9,)))
-    run.buffer("a", (9,)).fill_(3)
-    assert not run.zeros("a", (9,)).any()
-    other = torch.zeros(9)
-    run.emptied(other)
-    assert run.zeros("b", (2,)).tolist() == [0.0, 0.0]

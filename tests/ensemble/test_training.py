@@ -12,17 +12,22 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from model_cases import small_network
+from sklearn.base import clone
 
-from honlearn.engine.neighborhoods import ExactNeighborhood, Neighborhood, SampledNeighborhood
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.checkpoint import load_checkpoint
-from honlearn.ensemble.ensemble import Architecture, Ensemble
+from honlearn.ensemble.ensemble import Architecture, Ensemble, surroundings
 from honlearn.ensemble.examples import Examples, shuffled_batches, split
-from honlearn.ensemble.training import Problem, Trainer, TrainingOptions
+from honlearn.ensemble.loop import TrainingOptions
+from honlearn.ensemble.training import Problem, Trainer
 from honlearn.errors import FormatError
+from honlearn.learners import SAGE, Learner
 from honlearn.sampling import RelativeSampler
 
 HON = small_network(1, entities=40, extra=30, edges=260)
+LEARNER = SAGE(
+    widths=(9, 6), edge_power=1.0, input_dropout=0.6, hidden_dropout=0.6, normalize=True, mask_self=False
+)
 OPTIONS = TrainingOptions(batch_size=8, max_epochs=7, patience=3, validation_fraction=0.2, show=False)
 
 
@@ -35,26 +40,26 @@ def trainer(
     variant: str = "bag",
     shared: bool = False,
     learners: list[int] | None = None,
-    near: Neighborhood | None = None,
+    learner: Learner = LEARNER,
     options: TrainingOptions = OPTIONS,
     threads: int = 1,
     kind: type[Trainer] = Trainer,
     schedule: list[list[int]] | None = None,
 ) -> Trainer:
-    shape = Architecture(variant, shared or variant == "batch", 4, 3, HON.n_entities, widths=(9, 6))
+    shape = Architecture(variant, shared or variant == "batch", 4, 3, HON.n_entities, (learner,))
     who = [0, 1, 2, 3] if learners is None else learners
-    near = near or ExactNeighborhood(HON, 2)
     model = Ensemble(shape, 5, who)
-    problem = Problem(near, RelativeSampler(HON), examples(), 5, who)
+    problem = Problem(surroundings(HON, shape, False), RelativeSampler(HON), examples(), 5, who)
     return kind(model, problem, options, Runtime(n_threads=threads), schedule, "test")
 
 
-@pytest.mark.parametrize("near", [ExactNeighborhood(HON, 2), SampledNeighborhood(HON, (4, 2))])
-def test_learners_of_a_bag_train_together_as_alone(near: Neighborhood) -> None:
-    together = trainer(near=near)
+@pytest.mark.parametrize("fan_outs", [None, (4, 2)])
+def test_learners_of_a_bag_train_together_as_alone(fan_outs: tuple[int, int] | None) -> None:
+    learner_kind = clone(LEARNER).set_params(fan_outs=fan_outs)
+    together = trainer(learner=learner_kind)
     state = together.fit()
     for learner in range(4):
-        alone = trainer(learners=[learner], near=near)
+        alone = trainer(learners=[learner], learner=learner_kind)
         for name, tensor in alone.fit().items():
             torch.testing.assert_close(tensor[0], state[name][learner], rtol=0, atol=0)
         assert alone.at.best_epochs[0][0] == together.at.best_epochs[0][learner]
@@ -65,18 +70,18 @@ def test_threads_change_nothing() -> None:
     assert all(torch.equal(one[name], two[name]) for name in one)
 
 
-def test_what_is_held_back_is_judged_by_the_best_weights() -> None:
+def test_held_back_examples_are_predicted_by_the_best_weights() -> None:
     together = trainer()
     together.fit()
-    held, chance = together.held_chance()
-    assert held.shape == chance.shape == (4, 8)
+    held, probability = together.held_probability()
+    assert held.shape == probability.shape == (4, 8)
     for learner in range(4):
         alone = trainer(learners=[learner])
         alone.fit()
         # A learner's best epoch is the one with the least loss on the part that it holds back.
         best = min(row["validation_loss"] for row in alone.at.history)
-        np.testing.assert_allclose(-np.log(chance[learner]).mean(), best, rtol=1e-5)
-    # Learners leave at different epochs, and all are judged.
+        np.testing.assert_allclose(-np.log(probability[learner]).mean(), best, rtol=1e-5)
+    # Learners leave at different epochs, and all of them predict.
     assert len(set(together.at.best_epochs[0])) > 1
     assert len(np.unique(held, axis=0)) == 4
 
@@ -86,33 +91,33 @@ def test_what_is_held_back_is_judged_by_the_best_weights() -> None:
 def test_learners_that_are_pooled_hold_back_one_part(variant: str, shared: bool) -> None:
     run = trainer(variant, shared)
     run.fit()
-    held, chance = run.held_chance()
-    assert held.shape == chance.shape == (1, 8)
+    held, probability = run.held_probability()
+    assert held.shape == probability.shape == (1, 8)
     assert np.array_equal(held[0], split(examples().labels, 0.2, 5, "joint")[1])
     best = min(row["validation_loss"] for row in run.at.history)
-    np.testing.assert_allclose(-np.log(chance[0]).mean(), best, rtol=1e-5)
+    np.testing.assert_allclose(-np.log(probability[0]).mean(), best, rtol=1e-5)
 
 
-def test_every_draw_of_a_bag_star_is_judged_on_its_own_part() -> None:
+def test_every_draw_of_a_bag_star_predicts_its_own_validation_part() -> None:
     run = trainer("bag", True)
     state = {name: tensor.clone() for name, tensor in run.fit().items()}
-    held, chance = run.held_chance()
-    assert held.shape == chance.shape == (4, 8)
+    held, probability = run.held_probability()
+    assert held.shape == probability.shape == (4, 8)
     for stage in range(4):
         assert np.array_equal(held[stage], split(examples().labels, 0.2, 5, stage)[1])
         best = min(row["validation_loss"] for row in run.at.history if row["stage"] == stage)
-        np.testing.assert_allclose(-np.log(chance[stage]).mean(), best, rtol=1e-5)
-    # Being judged changes neither the states nor the next judgement.
+        np.testing.assert_allclose(-np.log(probability[stage]).mean(), best, rtol=1e-5)
+    # Predicting changes neither the states nor the next predictions.
     assert all(torch.equal(torch.cat([one[name] for one in run.finished]), state[name]) for name in state)
-    assert run.held_chance()[1].tobytes() == chance.tobytes()
+    assert run.held_probability()[1].tobytes() == probability.tobytes()
 
 
 @pytest.mark.parametrize(("variant", "shared"), [("bag", False), ("bag", True), ("pool", False)])
-def test_where_nothing_is_held_back_nothing_is_judged(variant: str, shared: bool) -> None:
+def test_where_nothing_is_held_back_nothing_is_predicted(variant: str, shared: bool) -> None:
     run = trainer(variant, shared, options=dataclasses.replace(OPTIONS, validation_fraction=0.0))
     run.fit()
-    held, chance = run.held_chance()
-    assert held.shape == chance.shape == (1 if variant == "pool" else 4, 0)
+    held, probability = run.held_probability()
+    assert held.shape == probability.shape == (1 if variant == "pool" else 4, 0)
 
 
 class Killed(Exception):
@@ -152,7 +157,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(variant: str, shared: bool, tmp_
     assert run.at.history == straight.at.history
     assert run.at.best_epochs == straight.at.best_epochs
     assert all(torch.equal(got[name], expected[name]) for name in expected)
-    for ours, theirs in zip(run.held_chance(), straight.held_chance(), strict=True):
+    for ours, theirs in zip(run.held_probability(), straight.held_probability(), strict=True):
         assert ours.tobytes() == theirs.tobytes()
 
 
@@ -172,7 +177,7 @@ def test_the_best_epoch_of_each_learner_is_restored() -> None:
         def _validate(self) -> tuple[list[float], list[float]]:
             losses, scores = super()._validate()
             state = {name: tensor.clone() for name, tensor in self.ensemble.state_dict().items()}
-            for place, group in enumerate(self.at.live):
+            for place, group in enumerate(self.at.active):
                 seen[group].append((losses[place], {name: state[name][place] for name in state}))
             return losses, scores
 
@@ -212,9 +217,9 @@ def test_bag_star_goes_on_from_draw_to_draw() -> None:
     assert (weight[2] - weight[1]).norm() < (weight[2] - fresh).norm()
 
 
-def test_loss_falls_and_history_says_so() -> None:
-    options = dataclasses.replace(OPTIONS, input_dropout=0.0, hidden_dropout=0.0, max_epochs=30, patience=30)
-    run = trainer(options=options)
+def test_loss_falls_and_the_history_has_it() -> None:
+    options = dataclasses.replace(OPTIONS, max_epochs=30, patience=30)
+    run = trainer(options=options, learner=clone(LEARNER).set_params(input_dropout=0.0, hidden_dropout=0.0))
     run.fit()
     losses = [row["loss"] for row in run.at.history]
     assert losses[-1] < 0.5 * losses[0]

@@ -1,14 +1,13 @@
-"""Layers against the same arithmetic written with dense one-hots and dense matrices."""
+"""Layers of SAGE and GIN against the same arithmetic with dense one-hots and dense matrices."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import torch
-from model_cases import dense, ensemble, small_network, this_pass
+from model_cases import around, context, dense, ensemble, small_network
 from scipy.sparse import csr_array
 
-from honlearn.engine.neighborhoods import ExactNeighborhood
 from honlearn.engine.weights import Features
 from honlearn.ensemble.ensemble import Ensemble, count_parameters
 from honlearn.hon.network import HigherOrderNetwork
@@ -71,9 +70,9 @@ def reference(hon: HigherOrderNetwork, model: Ensemble, inputs: torch.Tensor, ki
     out = []
     for learner in range(model.shape.n_learners):
         x = inputs[hon.base.tolist()]
-        for number, layer in enumerate(model.layers):
+        for number, layer in enumerate(model.stacks[0].layers):
             x = dense_layer(hon, kind, layer, x, learner)
-            if number < len(model.layers) - 1:
+            if number < len(model.stacks[0].layers) - 1:
                 x = torch.relu(x)
         out.append(x)
     return torch.stack(out)
@@ -84,10 +83,9 @@ def reference(hon: HigherOrderNetwork, model: Ensemble, inputs: torch.Tensor, ki
 def test_identity_look_ups_equal_dense_one_hots(
     hon: HigherOrderNetwork, kind: str, widths: tuple[int, ...]
 ) -> None:
-    model = ensemble(hon, aggregator=kind, widths=widths)
-    near = ExactNeighborhood(hon, len(widths), kind == "gin")
+    model = ensemble(hon, kind, widths=widths)
     roots = np.arange(hon.n_nodes, dtype=np.int32)[None].repeat(3, 0)
-    got = model.represent(roots, near, this_pass())
+    got = model.represent(roots, around(hon, model), context())
     expected = reference(hon, model, torch.eye(hon.n_entities), kind)
     torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-5)
 
@@ -101,36 +99,35 @@ def test_user_features_equal_dense_inputs(
     random = np.random.default_rng(1)
     values = random.normal(size=(hon.n_entities, 5)) * (random.random((hon.n_entities, 5)) < 0.5)
     features = Features(csr_array(values) if sparse else values)
-    model = ensemble(hon, aggregator=kind, features=features, identity=identity)
-    near = ExactNeighborhood(hon, 2, kind == "gin")
+    model = ensemble(hon, kind, features=features, identity=identity)
     roots = np.arange(hon.n_nodes, dtype=np.int32)[None].repeat(3, 0)
     table = torch.tensor(values, dtype=torch.float32)
     inputs = torch.cat([torch.eye(hon.n_entities), table], 1) if identity else table
-    got = model.represent(roots, near, this_pass())
+    got = model.represent(roots, around(hon, model, True), context())
     torch.testing.assert_close(got, reference(hon, model, inputs, kind), rtol=1e-4, atol=1e-5)
 
 
 def test_rows_that_are_needed_are_computed_as_among_all() -> None:
     hon = small_network(3, entities=40, extra=20, edges=70)
-    near = ExactNeighborhood(hon, 3)
     model = ensemble(hon, widths=(9, 9, 9))
+    near = around(hon, model)
     everyone = np.arange(hon.n_nodes, dtype=np.int32)[None].repeat(3, 0)
-    whole = model.represent(everyone, near, this_pass())
+    whole = model.represent(everyone, near, context())
     few = np.array([[3, 17], [20, 5], [3, 3]], np.int32)
-    assert near.hops(few, np.zeros(3, np.uint64), 0)[1].rows.shape[1] < hon.n_nodes
-    some = model.represent(few, near, this_pass())
+    assert near.of_kind[0].hops(few, np.zeros(3, np.uint64), 0)[1].rows.shape[1] < hon.n_nodes
+    some = model.represent(few, near, context())
     torch.testing.assert_close(some, torch.stack([whole[i, few[i]] for i in range(3)]), rtol=0, atol=0)
 
 
 def test_dropout_does_not_depend_on_the_other_rows() -> None:
     hon = small_network(3, entities=40, extra=20, edges=70)
-    near, model = ExactNeighborhood(hon, 2), ensemble(hon)
-    this = this_pass(input_dropout=0.5, hidden_dropout=0.5)
+    model = ensemble(hon, input_dropout=0.5, hidden_dropout=0.5)
+    near, ctx = around(hon, model), context(training=True)
     everyone = np.arange(hon.n_nodes, dtype=np.int32)[None].repeat(3, 0)
     few = np.array([[3], [20], [5]], np.int32)
-    whole = model.represent(everyone, near, this)
+    whole = model.represent(everyone, near, ctx)
     torch.testing.assert_close(
-        model.represent(few, near, this), torch.stack([whole[i, few[i]] for i in range(3)]), rtol=0, atol=0
+        model.represent(few, near, ctx), torch.stack([whole[i, few[i]] for i in range(3)]), rtol=0, atol=0
     )
 
 

@@ -1,4 +1,4 @@
-"""Examples, vectors and networks that the kernel's reading and the choice of vectors are tested on."""
+"""Examples, vectors and networks for the tests of kernel ridge regression and of the choice of vectors."""
 
 from __future__ import annotations
 

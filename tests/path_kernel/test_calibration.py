@@ -54,8 +54,8 @@ def test_no_calibration_nearby_is_better(classes: int, size: int, seed: int) -> 
     def loss(numbers: Rows) -> float:
         square = numbers[1 : 1 + classes**2].reshape(classes, classes)
         logits = scores @ (numbers[0] * np.eye(classes) + square) + numbers[1 + classes**2 :]
-        chance = log_softmax(logits, 1)[np.arange(size), labels]
-        return float(-(weights * chance).sum() + np.square(numbers[1:]).sum() / 2)
+        log_probability = log_softmax(logits, 1)[np.arange(size), labels]
+        return float(-(weights * log_probability).sum() + np.square(numbers[1:]).sum() / 2)
 
     found = calibrate(scores, labels, weights)
     least = loss(found.packed)

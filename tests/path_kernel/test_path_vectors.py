@@ -1,4 +1,4 @@
-"""Which vectors are chosen, what is made once, and what learners read of them."""
+"""Which path vectors are chosen, what is computed once, and what learners get of them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.path_kernel import path_vectors as module
 from honlearn.path_kernel.calibration import Rows
 from honlearn.path_kernel.path_vectors import OneStep, Vectors, choose_vectors
-from honlearn.path_kernel.ridge import read
+from honlearn.path_kernel.ridge import fit_kernel
 
 
 def two_steps(side: int = 24) -> tuple[HigherOrderNetwork, Codes]:
-    """Return a network of which one step says nothing and two steps say all, and the side of each source.
+    """Return a network where two steps separate the sides and one step does not, and its source entities.
 
     Every source goes to one of many gates of its own, and the gates lead to one of two sides.
     """
@@ -34,16 +34,16 @@ def two_steps(side: int = 24) -> tuple[HigherOrderNetwork, Codes]:
     return hon, np.array([hon.index(name) for name in names])
 
 
-def test_two_steps_are_looked_at_where_one_says_nothing() -> None:
+def test_two_steps_are_chosen_where_one_is_uninformative() -> None:
     hon, nodes = two_steps()
     labels = (np.arange(len(nodes)) >= len(nodes) // 2).astype(np.int64)
     known = example(labels, nodes)
     learned, chosen = choose_vectors(hon, known, 2, 0)
     assert (learned.reach, chosen.reach) == (2, 2)
-    assert read(chosen.numbers, known, 2, 0).loss < 0.1
+    assert fit_kernel(chosen.values, known, 2, 0).loss < 0.1
     # Without the second step it is a guess.
-    near = path_embedding(hon, chosen.numbers.shape[1], 1, chosen.smoothing)
-    assert read(near, known, 2, 0).loss > 0.5
+    near = path_embedding(hon, chosen.values.shape[1], 1, chosen.smoothing)
+    assert fit_kernel(near, known, 2, 0).loss > 0.5
 
 
 def test_steps_are_counted_once_for_each_reach(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_steps_are_counted_once_for_each_reach(monkeypatch: pytest.MonkeyPatch) 
         steps = vectors.reach, vectors.smoothing
         longest = min(128, hon.n_entities // 2)
         every = path_embedding(hon, longest, *steps)
-        assert vectors.numbers.tobytes() == every[:, : vectors.numbers.shape[1]].tobytes()
+        assert vectors.values.tobytes() == every[:, : vectors.values.shape[1]].tobytes()
     assert sorted(counted[:2]) == [1, 2]
     assert len(counted) == 4  # those two, and one for each comparison above
 
@@ -79,7 +79,7 @@ def numbered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-def test_what_one_step_says_is_known_on_the_next_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_losses_of_one_step_are_reused_on_the_next_network(monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [list(path) for path in ("axd", "bxe", "cxd", "ayd", "bye", "cye") for _ in range(9)]
     first, later = hl.grow(paths, order=1), hl.grow(paths, order=2, tau=1)
     assert later.n_conditional
@@ -91,7 +91,7 @@ def test_what_one_step_says_is_known_on_the_next_network(monkeypatch: pytest.Mon
     for pair, again in zip(alone, together, strict=True):
         for one, two in zip(pair, again, strict=True):
             assert one[:2] == two[:2]
-            assert one.numbers.tobytes() == two.numbers.tobytes()
+            assert one.values.tobytes() == two.values.tobytes()
     # Nothing is left to do on the same network but two steps, short with either smoothing.
     made.clear()
     choose_vectors(first, known, 2, 0, one_step)
@@ -100,7 +100,7 @@ def test_what_one_step_says_is_known_on_the_next_network(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("other", ["labels", "nodes", "weights", "seed", "classes"])
-def test_what_one_step_says_of_other_examples_is_not_taken(other: str) -> None:
+def test_losses_of_one_step_are_not_reused_for_other_examples(other: str) -> None:
     hon, labels = ring()
     nodes, weights = np.arange(60), np.ones(60)
     one_step: OneStep = {}
@@ -117,15 +117,15 @@ def test_what_one_step_says_of_other_examples_is_not_taken(other: str) -> None:
     assert len({mark for mark, *_ in one_step}) == 2
     two = choose_vectors(hon, known, classes, seed)
     assert [v[:2] for v in one] == [v[:2] for v in two]
-    assert [v.numbers.tobytes() for v in one] == [v.numbers.tobytes() for v in two]
+    assert [v.values.tobytes() for v in one] == [v.values.tobytes() for v in two]
 
 
-def test_learners_read_the_first_numbers_at_a_length_of_one() -> None:
-    numbers, _ = clouds()
-    numbers[3] = 0
-    got = Vectors(1, 1.0, numbers).first(3)
+def test_learners_get_the_first_components_at_length_one() -> None:
+    vectors, _ = clouds()
+    vectors[3] = 0
+    got = Vectors(1, 1.0, vectors).first(3)
     assert got.dtype == np.float32
-    expected = numbers[:, :3] / np.maximum(np.linalg.norm(numbers[:, :3], axis=1, keepdims=True), 1e-9)
+    expected = vectors[:, :3] / np.maximum(np.linalg.norm(vectors[:, :3], axis=1, keepdims=True), 1e-9)
     np.testing.assert_allclose(got, expected, atol=1e-6)
     assert not got[3].any()
-    assert Vectors(1, 1.0, numbers).first(99).shape == (60, 4)
+    assert Vectors(1, 1.0, vectors).first(99).shape == (60, 4)

@@ -1,4 +1,4 @@
-"""The kernel's reading: left-out scores are those of a fit without, what is said of whom."""
+"""Kernel ridge regression: left-out scores are those of a fit without the example; predictions."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.path_kernel import ridge as module
 from honlearn.path_kernel.calibration import Rows, calibrate
 from honlearn.path_kernel.path_vectors import choose_vectors
-from honlearn.path_kernel.ridge import read
+from honlearn.path_kernel.ridge import fit_kernel
 
 
-def kernel(numbers: Rows, known: Examples, classes: int, landmarks: int = 10**6) -> module.Kernel:
-    return module.Kernel(numbers, known, classes, landmarks)
+def kernel(vectors: Rows, known: Examples, classes: int, landmarks: int = 10**6) -> module.PathRidge:
+    return module.PathRidge(vectors, known, classes, landmarks)
 
 
-def similar(numbers: Rows) -> Rows:
+def similar(vectors: Rows) -> Rows:
     """Return the kernel of all entities by its definition, one pair at a time."""
-    rows = numbers / np.linalg.norm(numbers, axis=1, keepdims=True)
+    rows = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     rows = (rows - rows.mean(0)) / rows.std(0)
     apart = np.square(rows[:, None] - rows[None]).sum(2)
-    return np.asarray(np.exp(-0.3 * apart / numbers.shape[1]))
+    return np.asarray(np.exp(-0.3 * apart / vectors.shape[1]))
 
 
 def ridge(alike: Rows, truth: Rows, weights: Rows, penalty: float) -> Rows:
@@ -44,50 +44,50 @@ def ridge(alike: Rows, truth: Rows, weights: Rows, penalty: float) -> Rows:
 @pytest.mark.parametrize("penalty", [1e-3, 0.1, 10.0])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_score_left_out_is_that_of_a_fit_without_the_example(weighted: bool, penalty: float) -> None:
-    numbers, labels = clouds(40)
+    vectors, labels = clouds(40)
     known = np.random.default_rng(1).permutation(40)[:25]
     weights = np.random.default_rng(2).uniform(0.1, 3, 25) if weighted else np.ones(25)
-    (fit,) = kernel(numbers, example(labels[known], known, weights), 3).fits([penalty])
+    (fit,) = kernel(vectors, example(labels[known], known, weights), 3).fits([penalty])
     weights = weights.astype(np.float32).astype(np.float64)
     weights /= weights.mean()
     truth = np.eye(3)[labels[known]]
     # The mean of the classes is that of all examples.
     truth -= weights @ truth / 25
-    alike = similar(numbers)[np.ix_(known, known)]
+    alike = similar(vectors)[np.ix_(known, known)]
     for left in range(25):
         rest = np.where(np.arange(25) == left, 0, weights)
         expected = alike[left] @ ridge(alike, truth, rest, penalty)
         np.testing.assert_allclose(fit.left_out[left], expected, rtol=1e-5, atol=1e-8)
 
 
-def test_what_a_fit_says_is_the_ridge_regression_as_it_is_written() -> None:
-    numbers, labels = clouds(40)
-    made = kernel(numbers, example(labels[:25]), 3)
+def test_a_fit_is_the_ridge_regression_as_it_is_written() -> None:
+    vectors, labels = clouds(40)
+    made = kernel(vectors, example(labels[:25]), 3)
     (fit,) = made.fits([0.3])
     truth = np.eye(3)[labels[:25]]
-    alike = similar(numbers)
+    alike = similar(vectors)
     expected = alike[:, :25] @ ridge(alike[:25, :25], truth - truth.mean(0), np.ones(25), 0.3)
     np.testing.assert_allclose(made._kernel(made.vectors) @ fit.coefficients, expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("landmarks", [12, 100])
 def test_a_label_has_no_part_in_its_own_score(landmarks: int) -> None:
-    numbers, labels = clouds(60)
+    vectors, labels = clouds(60)
     other = np.where(np.arange(60) == 4, (labels + 1) % 3, labels)
     one, two = (
-        next(kernel(numbers, example(y), 3, landmarks).fits([0.01])).left_out for y in (labels, other)
+        next(kernel(vectors, example(y), 3, landmarks).fits([0.01])).left_out for y in (labels, other)
     )
     # The mean of the classes moves with a label. Scores are linear in the truth, so its part is known.
     shift = np.eye(3)[other].mean(0) - np.eye(3)[labels].mean(0)
-    expected = one[4] - shift * _of_ones(numbers, example(labels), landmarks, 4)
+    expected = one[4] - shift * _of_ones(vectors, example(labels), landmarks, 4)
     np.testing.assert_allclose(two[4], expected, atol=1e-9)
-    # What is like it hears of the change.
+    # Scores of similar entities change.
     assert np.abs(one - two).max() > 0.05
 
 
-def _of_ones(numbers: Rows, known: Examples, landmarks: int, place: int) -> float:
+def _of_ones(vectors: Rows, known: Examples, landmarks: int, place: int) -> float:
     """Return the left-out score of an example where the truth is 1 for everyone."""
-    made = kernel(numbers, known, 3, landmarks)
+    made = kernel(vectors, known, 3, landmarks)
     rows = made._lifted(slice(None)) * np.sqrt(made.weights)[:, None]
     rest = np.delete(rows, place, 0)
     onto = rest.T @ np.delete(np.sqrt(made.weights), place)
@@ -96,44 +96,44 @@ def _of_ones(numbers: Rows, known: Examples, landmarks: int, place: int) -> floa
 
 
 def test_an_example_of_weight_2_is_one_that_is_there_twice() -> None:
-    numbers, labels = clouds(30)
+    vectors, labels = clouds(30)
     weights = np.where(np.arange(30) < 10, 2.0, 1.0)
     twice = np.concatenate([np.arange(30), np.arange(10)])
     # Weights are scaled to a mean of 1, and the penalty stays as it is: 40 examples count as 30.
-    (one,) = kernel(numbers, example(labels, weights=weights), 3).fits([0.3])
-    (two,) = kernel(numbers, example(labels[twice], twice), 3).fits([0.3 * 40 / 30])
+    (one,) = kernel(vectors, example(labels, weights=weights), 3).fits([0.3])
+    (two,) = kernel(vectors, example(labels[twice], twice), 3).fits([0.3 * 40 / 30])
     np.testing.assert_allclose(one.coefficients, two.coefficients, atol=1e-8)
 
 
 def test_only_the_proportions_of_weights_count() -> None:
-    numbers, labels = clouds()
+    vectors, labels = clouds()
     weights = np.random.default_rng(0).uniform(0.5, 2, 60)
-    one, two = (read(numbers, example(labels, weights=factor * weights), 3, 0) for factor in (1, 64))
+    one, two = (fit_kernel(vectors, example(labels, weights=factor * weights), 3, 0) for factor in (1, 64))
     assert one.proba.tobytes() == two.proba.tobytes()
 
 
-def test_an_example_without_weight_says_nothing() -> None:
-    numbers, labels = clouds()
+def test_an_example_without_weight_changes_nothing() -> None:
+    vectors, labels = clouds()
     weights = np.ones(60)
     weights[7] = 0
     other = np.where(np.arange(60) == 7, (labels + 1) % 3, labels)
-    one, two = (read(numbers, example(y, weights=weights), 3, 0) for y in (labels, other))
+    one, two = (fit_kernel(vectors, example(y, weights=weights), 3, 0) for y in (labels, other))
     assert one.proba.tobytes() == two.proba.tobytes()
 
 
 def test_blocks_come_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers, labels = clouds()
-    whole = read(numbers, example(labels[:50]), 3, 0)
+    vectors, labels = clouds()
+    whole = fit_kernel(vectors, example(labels[:50]), 3, 0)
     monkeypatch.setattr(module, "_BLOCK", 7)
-    np.testing.assert_allclose(read(numbers, example(labels[:50]), 3, 0).proba, whole.proba, atol=1e-5)
+    np.testing.assert_allclose(fit_kernel(vectors, example(labels[:50]), 3, 0).proba, whole.proba, atol=1e-5)
 
 
 def test_few_landmarks_are_near_to_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers, labels = clouds(600, spread=0.4)
+    vectors, labels = clouds(600, spread=0.4)
     known = example(labels[:400])
-    whole = read(numbers, known, 3, 0)
+    whole = fit_kernel(vectors, known, 3, 0)
     monkeypatch.setattr(module, "_LANDMARKS", 60)
-    few = read(numbers, known, 3, 0)
+    few = fit_kernel(vectors, known, 3, 0)
     assert few.proba.tobytes() != whole.proba.tobytes()
     assert np.abs(few.proba - whole.proba).mean() < 0.03
     assert abs(few.loss - whole.loss) < 0.05
@@ -142,29 +142,29 @@ def test_few_landmarks_are_near_to_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_labelled_entities_are_calibrated_without_their_part() -> None:
-    numbers, labels = clouds()
-    made = kernel(numbers, example(labels), 3)
+    vectors, labels = clouds()
+    made = kernel(vectors, example(labels), 3)
     (fit,) = made.fits([0.1])
-    got = made.reading(fit)
+    got = made.prediction(fit)
     part = np.arange(60) % 5
     for number in range(5):
         rest = part != number
         alone = calibrate(fit.left_out[rest], labels[rest], np.ones(48))
         expected = softmax(alone.logits(fit.left_out[~rest]), 1)
         np.testing.assert_allclose(got.proba[~rest], expected, atol=2e-3)
-    chance = np.log(got.proba[np.arange(60), labels].astype(np.float64))
-    np.testing.assert_allclose(got.loss, -chance.mean(), rtol=1e-5)
+    log_probability = np.log(got.proba[np.arange(60), labels].astype(np.float64))
+    np.testing.assert_allclose(got.loss, -log_probability.mean(), rtol=1e-5)
     assert got.penalty == 0.1
 
 
-# --- what is read ------------------------------------------------------------------------------------
+# --- predictions ------------------------------------------------------------------------------------
 
 
 def test_answers_are_probabilities_and_the_same_each_time() -> None:
     hon, labels = ring()
     known = example(labels[::2], np.arange(60)[::2])
     _, vectors = choose_vectors(hon, known, 3, 5)
-    one = read(vectors.numbers, known, 3, 5)
+    one = fit_kernel(vectors.values, known, 3, 5)
     assert one.proba.shape == (60, 3)
     assert one.proba.dtype == np.float32
     assert (one.proba >= 0).all()
@@ -173,30 +173,30 @@ def test_answers_are_probabilities_and_the_same_each_time() -> None:
     for threads in (1, 2):
         with threadpool_limits(threads):
             _, again = choose_vectors(hon, known, 3, 5)
-            two = read(again.numbers, known, 3, 5)
+            two = fit_kernel(again.values, known, 3, 5)
         assert again[:2] == vectors[:2]
-        assert again.numbers.tobytes() == vectors.numbers.tobytes()
+        assert again.values.tobytes() == vectors.values.tobytes()
         assert two.proba.tobytes() == one.proba.tobytes()
         assert two[1:] == one[1:]
 
 
-def test_labels_that_say_nothing_are_read_as_nothing() -> None:
+def test_random_labels_are_predicted_no_better_than_expected_by_chance() -> None:
     # An entity's own label would give it away.
     hon, _ = ring(120)
     labels = np.random.default_rng(0).integers(0, 2, 120)
     known = example(labels)
-    got = read(choose_vectors(hon, known, 2, 0)[1].numbers, known, 2, 0)
+    got = fit_kernel(choose_vectors(hon, known, 2, 0)[1].values, known, 2, 0)
     assert got.loss > 0.6
     assert (got.proba.argmax(1) == labels).mean() < 0.7
 
 
-def test_who_is_there_twice_does_not_tell_on_itself() -> None:
-    numbers, _ = clouds()
+def test_a_repeated_example_does_not_predict_its_own_label() -> None:
+    vectors, _ = clouds()
     labels = np.random.default_rng(1).integers(0, 2, 60)
     twice = np.concatenate([np.arange(60), np.arange(30)])
     weights = np.where(np.arange(60) < 30, 2.0, 1.0)
-    one = read(numbers, example(labels[twice], twice), 2, 0)
-    two = read(numbers, example(labels, weights=weights), 2, 0)
+    one = fit_kernel(vectors, example(labels[twice], twice), 2, 0)
+    two = fit_kernel(vectors, example(labels, weights=weights), 2, 0)
     assert one.proba.tobytes() == two.proba.tobytes()
     assert one.loss > 0.6
     # Two labels of one entity are two examples.
@@ -223,20 +223,20 @@ def test_who_is_there_twice_does_not_tell_on_itself() -> None:
     ids=["one class", "one example", "two", "classes of one", "rare", "no steps", "one entity",
          "isolated", "star"],
 )  # fmt: skip
-def test_little_is_read_as_well_as_it_can_be(
+def test_degenerate_inputs_give_probabilities(
     hon: HigherOrderNetwork, labels: list[int], nodes: range
 ) -> None:
     known = example(np.array(labels), np.array(nodes))
     classes = max(labels) + 1
-    got = read(choose_vectors(hon, known, classes, 0)[1].numbers, known, classes, 0)
+    got = fit_kernel(choose_vectors(hon, known, classes, 0)[1].values, known, classes, 0)
     assert got.proba.shape == (hon.n_entities, classes)
     np.testing.assert_allclose(got.proba.sum(1), 1, atol=1e-5)
     assert np.isfinite(got.loss)
 
 
-def test_more_than_64_classes_are_read() -> None:
+def test_more_than_64_classes() -> None:
     random = np.random.default_rng(0)
     labels = np.arange(350) % 70
-    numbers = random.normal(size=(70, 16))[labels] + 0.1 * random.normal(size=(350, 16))
-    got = read(numbers, example(labels[:280]), 70, 0)
+    vectors = random.normal(size=(70, 16))[labels] + 0.1 * random.normal(size=(350, 16))
+    got = fit_kernel(vectors, example(labels[:280]), 70, 0)
     assert (got.proba[280:].argmax(1) == labels[280:]).mean() > 0.9

@@ -15,10 +15,9 @@ GOOD: dict[str, Any] = {"codes": [0, 1, 0], "offsets": [0, 2, 3], "counts": [1, 
 
 def made(**changed: Any) -> Paths:
     arrays = {**GOOD, **changed}
-    counts = np.array(arrays["counts"], np.int64)
-    return Paths(
-        np.array(arrays["codes"], np.int32), np.array(arrays["offsets"]), Vocabulary(["a", "b"]), counts
-    )
+    codes, offsets = np.array(arrays["codes"], np.int32), np.array(arrays["offsets"], np.int64)
+    names = Paths.from_lists([["a", "b"]]).vocabulary
+    return Paths(codes, offsets, names, np.array(arrays["counts"], np.int64))
 
 
 def test_whole_arrays_are_taken() -> None:

@@ -54,7 +54,8 @@ class AttentionLayer(Layer):
         """Return how much the log of an edge's weight counts in each head, [1|L, H]."""
         if self.of_weights is not None:
             return self.of_weights
-        return torch.zeros(1, self.n_heads, device=ctx.run.device)
+        # One row for each learner: gradients of what learners share are summed on one thread.
+        return torch.zeros(len(ctx.streams), self.n_heads, device=ctx.run.device)
 
     def forward(self, ctx: ForwardContext, hop: Hop, x: torch.Tensor | None) -> torch.Tensor:
         """Return the rows of this layer, [L, R, width]."""
@@ -78,7 +79,7 @@ class GATLayer(AttentionLayer):
         """Return W h, its products with s and t by head, and no vector."""
         values = self.project(ctx, x, self.linear)
         own = self.own_rows(ctx, hop, values)
-        nothing = torch.zeros(1, 0, device=own.device)
+        nothing = torch.zeros(len(own), 0, device=own.device)
         parts = (self._dot(values, self.source), self._dot(own, self.source), self._dot(own, self.target))
         return Scores(values, own, *parts, nothing, self.weight_factors(ctx))
 

@@ -1,4 +1,4 @@
-"""Learners without echo, written slowly: nodes by name, one root at a time, dictionaries for neighbours."""
+"""SAGE and GIN with masked roots, written slowly: nodes by name, one root at a time, dictionaries."""
 
 from __future__ import annotations
 
@@ -9,13 +9,37 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.ensemble.ensemble import Ensemble
+from honlearn.hon.build import grow
+from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
 
 Vector = NDArray[np.float64]
 
 
+def returning_paths() -> HigherOrderNetwork:
+    """Return a network of order 3 whose walks like to return."""
+    random = np.random.default_rng(1)
+    paths = []
+    for _ in range(60):
+        path = random.integers(0, 8, 5).tolist()
+        path[3] = path[1]
+        paths.append([f"n{i}" for i in path])
+    hon = grow(paths, order=3, tau=None, min_support=2)
+    assert hon.max_order == 3
+    return hon
+
+
+def returning() -> HigherOrderNetwork:
+    """Return a network where every neighbour of r comes from r: no other node reveals the identity of r."""
+    edges = [
+        ("r", "a|r", 3), ("r", "b|r", 2), ("a|r", "c", 1), ("a|r", "r", 4), ("b|r", "r", 2), ("b|r", "d", 1),
+        ("c", "d", 5), ("d", "c", 1), ("a", "c", 2), ("b", "d", 2),
+    ]  # fmt: skip
+    return from_edges(*zip(*edges, strict=True))
+
+
 class SlowLearner:
-    """One learner of a model over named nodes; with `heard` a root looks itself up as others do."""
+    """One learner of a model over named nodes; where `masked`, a root does not look itself up."""
 
     def __init__(
         self,
@@ -23,20 +47,23 @@ class SlowLearner:
         model: Ensemble,
         learner: int,
         features: NDArray[Any] | None,
-        heard: bool,
+        masked: bool,
         power: float = 1.0,
     ) -> None:
-        self.kind, self.heard = model.shape.aggregator, heard
+        (kind,) = model.shape.kinds
+        self.kind, self.masked = getattr(kind, "aggregator", kind.kind), masked
         self.entities = list(hon.vocabulary)
         self.features = np.zeros((len(self.entities), 0)) if features is None else features
-        self.weights = [{name: _weight(part, learner) for name, part in _parts(one)} for one in model.layers]
+        self.weights = [
+            {name: _weight(part, learner) for name, part in _parts(one)} for one in model.stacks[0].layers
+        ]
         self.edges: dict[str, dict[str, dict[str, float]]] = {"into": {}, "out_of": {}}
         for source, target, weight in hon.to_pandas().itertuples(index=False):
             self.edges["out_of"].setdefault(source, {})[target] = float(weight) ** power
             self.edges["into"].setdefault(target, {})[source] = float(weight) ** power
 
     def represent(self, root: str) -> Vector:
-        """Return what the last layer says of a root."""
+        """Return the output of the last layer for a root."""
         return self._layer(root, len(self.weights), is_root=True)
 
     def _look_up(self, entity: str, named: bool) -> Vector:
@@ -47,7 +74,7 @@ class SlowLearner:
         """Return the output of layer `depth` (1: the first) for a node, with relu unless it is the last."""
         base, *before = node.split("|")
         own = (
-            self._look_up(base, named=self.heard or not is_root)
+            self._look_up(base, named=not (self.masked and is_root))
             if depth == 1
             else self._layer(node, depth - 1, is_root)
         )
@@ -60,7 +87,7 @@ class SlowLearner:
                 if depth == 1
                 else (weight * degree / total, self._layer(other, depth - 1, is_root=False))
                 for other, weight in found.items()
-                if depth > 1 or self.heard or before[:1] != [other.split("|")[0]]
+                if depth > 1 or not self.masked or before[:1] != [other.split("|")[0]]
             ]
             around[side] = near
         out = getattr(self, f"_{self.kind}")(self.weights[depth - 1], own, around)
