@@ -13,6 +13,8 @@ import honlearn as hl
 from honlearn.baselines.path_kernel import PathKernelClassifier
 from honlearn.errors import FormatError, InputError, ParameterError
 from honlearn.experiments.registry import find_model
+from honlearn.learners import SAGE
+from honlearn.tasks.settings import Training
 
 CHOSEN = ("reach_", "smoothing_", "dimensions_", "penalty_", "loss_", "n_parameters_")
 
@@ -27,9 +29,9 @@ def fitted(labels: Any = None, **settings: Any) -> PathKernelClassifier:
 def test_it_is_the_part_of_our_own_model_to_the_bit() -> None:
     names, groups = nodes()
     for seed in (0, 1):
-        ours = hl.DGEClassifier(
-            network(), n_learners=2, widths=(8,), max_epochs=1, n_threads=1, random_state=seed
-        ).fit(names[:28], groups[:28])
+        small: dict[str, Any] = {"learner": SAGE(widths=(8,)), "training": Training(max_epochs=1)}
+        ours = hl.DGEClassifier(network(), n_learners=2, **small, n_threads=1, random_state=seed)
+        ours.fit(names[:28], groups[:28])
         assert ours.kernel_proba_ is not None
         alone = fitted(random_state=seed).predict_proba(list(network().vocabulary))
         assert alone.tobytes() == ours.kernel_proba_.tobytes()

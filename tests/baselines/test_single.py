@@ -22,9 +22,10 @@ from honlearn.baselines.single import (
     GraphSAGELinkPredictor,
     Single,
 )
+from honlearn.engine.adjacency import matrix_of
 from honlearn.errors import ParameterError
 from honlearn.experiments.predictions import Predictions
-from honlearn.learners import GAT, GCN, KINDS, SAGE
+from honlearn.learners import GAT, GCN, GCNII, KINDS, SAGE
 from honlearn.tasks import DGEClassifier, DGELinkPredictor
 from honlearn.tasks.nested import nested
 from honlearn.tasks.settings import PathKernel, Training
@@ -136,6 +137,18 @@ def test_the_identity_of_a_root_is_masked_only_where_it_is_asked_for() -> None:
     assert answer() == answer(mask_self=False) != answer(mask_self=True)
     assert GraphSAGEClassifier(network())._kind().mask_self is False
     assert DGEClassifier(network())._kinds()[0].mask_self is True
+
+
+@pytest.mark.parametrize("kind", [GCN(), GCNII()])
+def test_dropout_of_neighbours_takes_each_context_by_itself(kind: Any) -> None:
+    """Contexts of one entity are entries of their own: merged, they would all be dropped at once."""
+    kind, hon = kind.resolved("nodes"), network()
+    roots = np.arange(hon.n_nodes, dtype=np.int32)[None]
+    hop = kind.neighborhood(hon, kind.mask(False)).hops(roots, np.zeros(1, np.uint64), 0)[0]
+    adjacent = matrix_of(hon, 1.0, "both").toarray() > 0
+    np.fill_diagonal(adjacent, False)
+    entries = np.diff(hop.parts[0].indptr)[hop.rows[0]]
+    assert entries.sum() == adjacent[: len(hop.rows[0])].sum()
 
 
 @pytest.mark.parametrize("weight", ["balanced", {"ash": 5.0, "elm": 1.0, "oak": 1.0}])

@@ -50,10 +50,14 @@ def directed_sums(network: HigherOrderNetwork, power: float) -> Adjacency:
 
 
 def normalized_adjacency(network: HigherOrderNetwork, power: float, direction: str) -> Adjacency:
-    """Return Â = D^-1/2 (A + I) D^-1/2 of weights to this power; its diagonal is `loop`."""
+    """Return Â = D^-1/2 (A + I) D^-1/2 of weights to this power; its diagonal is `loop`.
+
+    Entries are not merged: dropout takes each context of an entity by itself. All of them at once is more
+    noise than at the same rate in a first-order network (us_flights, order 2: log loss 1.52 for 1.33).
+    """
     matrix = normalized(matrix_of(network, power, direction))
     loop = matrix.diagonal().astype(np.float32)
-    return Adjacency((_without_diagonal(matrix),), loop=loop)
+    return Adjacency((_without_diagonal(matrix),), merges=False, loop=loop)
 
 
 def attended(network: HigherOrderNetwork, direction: str) -> Adjacency:
