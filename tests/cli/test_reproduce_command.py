@@ -83,7 +83,7 @@ def test_a_table_and_again(honlearn: Run, small: str, files: Files, runs: Path) 
 
 def test_searches_and_sizes(honlearn: Run, small: str, tmp_path: Path) -> None:
     space = tmp_path / "space.json"
-    space.write_text('{"gcn": {"width": [4, 8]}}')
+    space.write_text('{"gcn": {"widths": [4, 8]}}')
     words = ("--model", "gcn", "--space", space, "--trials", 2, "--set", "max_epochs=2")
     outcome = run(honlearn, small, tmp_path, "table-2", *words)
     assert outcome.code == 0, outcome.err
@@ -223,7 +223,7 @@ def test_a_file_is_no_folder_of_a_run(honlearn: Run, small: str, tmp_path: Path)
     (tmp_path / "run").write_text("")
     outcome = run(honlearn, small, tmp_path / "run", "table-1")
     assert outcome.code == 2
-    assert "run: there is a file of this name; name a folder with -o" in outcome.err
+    assert "run: there is a file of this name; name a folder" in outcome.err
 
 
 # --- the page of results ------------------------------------------------------------------------------

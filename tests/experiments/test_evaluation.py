@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from torch_geometric.nn.models import GraphSAGE
 
 import honlearn as hl
 from honlearn.errors import DamageWarning, InputError, ParameterError
@@ -15,6 +16,7 @@ from honlearn.experiments.evaluate import ModelSpec, NodeData, evaluate, plan, r
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.predictions import Predictions
 from honlearn.experiments.registry import find_model
+from honlearn.learners import GCN, SAGE, TorchLearner
 from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times, required
 from honlearn.results.records import FILE
 from honlearn.results.summary import compare, summarise, write_summary
@@ -68,6 +70,21 @@ def test_the_digest_is_of_what_decides_the_result(data: NodeData) -> None:
         digest(spec(), given=relabelled),
     ]
     assert len({base, *others}) == 7
+
+
+def test_the_digest_is_of_every_kind_of_learner(data: NodeData) -> None:
+    def digest(learner: Any) -> str:
+        spec = ModelSpec(find_model("dge-bag"), {"learner": learner})
+        return plan(data, [spec], Folds("stratified", 3), [0])[0].digest
+
+    def module(hidden: int) -> TorchLearner:
+        return TorchLearner(lambda n_in, n_out: GraphSAGE(n_in, hidden, 2, n_out))
+
+    learners = [SAGE(), SAGE(widths=(5, 5)), [SAGE(), GCN()], [SAGE(), GCN(widths=(5, 5))], [GCN(), SAGE()]]
+    assert len({digest(learner) for learner in [*learners, module(8), module(9)]}) == 7
+    assert digest(module(8)) == digest(module(8))
+    assert digest("sage") == digest(SAGE())
+    assert digest(["sage", "gcn"]) == digest([SAGE(), GCN()])
 
 
 def test_a_record_holds_what_a_reader_needs(data: NodeData) -> None:

@@ -266,7 +266,10 @@ def _learners_with(owner: type[Nested], value: Any, settings: Mapping[str, Any])
 
 
 def flat_values(owner: type, task: str, flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every flat parameter with its value: the default, what suits the task, or what is given."""
+    """Return every flat parameter with its value: the default, what suits the task, or what is given.
+
+    Of several kinds of learner a flat name has the value of the first; ``learners`` has all of each kind.
+    """
     given = translated(owner, flat)
     values = {name: parameter.default for name, parameter in flat_keywords(owner).items()}
     if not issubclass(owner, Nested):
@@ -279,4 +282,14 @@ def flat_values(owner: type, task: str, flat: Mapping[str, Any]) -> dict[str, An
         n: v for kind in reversed(kinds) for n, v in kind.get_params(deep=False).items() if n in of_any
     }
     out = {name: value for name, value in values.items() if name not in of_any} | of_these | given
-    return out | {LEARNER: "+".join(one.kind for one in kinds)}
+    out |= {LEARNER: "+".join(one.kind for one in kinds)}
+    if len(kinds) > 1 or isinstance(kinds[0], TorchLearner):
+        out["learners"] = [_all_of(kind) for kind in kinds]
+    return out
+
+
+def _all_of(learner: Learner) -> dict[str, Any]:
+    """Return what decides the results of one kind of learner, as plain values."""
+    given = {name: value for name, value in learner.get_params(deep=False).items() if name != "make"}
+    made = {"made": learner.made()} if isinstance(learner, TorchLearner) else {}
+    return {"kind": learner.kind, **given, **made}
