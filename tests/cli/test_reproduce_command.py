@@ -83,7 +83,7 @@ def test_a_table_and_again(honlearn: Run, small: str, files: Files, runs: Path) 
 
 def test_searches_and_sizes(honlearn: Run, small: str, tmp_path: Path) -> None:
     space = tmp_path / "space.json"
-    space.write_text('{"gcn": {"width": [4, 8]}}')
+    space.write_text('{"gcn": {"widths": [4, 8]}}')
     words = ("--model", "gcn", "--space", space, "--trials", 2, "--set", "max_epochs=2")
     outcome = run(honlearn, small, tmp_path, "table-2", *words)
     assert outcome.code == 0, outcome.err
@@ -91,7 +91,8 @@ def test_searches_and_sizes(honlearn: Run, small: str, tmp_path: Path) -> None:
         "settings searched on a validation part inside each training part (2 settings a search)"
         in outcome.out
     )
-    assert [record["search"]["trials"] for record in Records(tmp_path / "net")] == [2, 2]
+    searches = [record.search for record in Records(tmp_path / "net")]
+    assert [search and search["trials"] for search in searches] == [2, 2]
     flattered = run(honlearn, small, tmp_path, "table-2", *words, "--protocol", "paper")
     assert "chosen on the test folds as in the paper (up to 2 tried)" in flattered.out
     sizes = run(honlearn, small, tmp_path, "table-1", "--json")

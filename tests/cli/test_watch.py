@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command_line import QUICK, Files, Run
@@ -13,6 +12,7 @@ from rich.console import Console
 
 from honlearn.cli.watch import LiveReporter, Reporter, reporter
 from honlearn.experiments.estimate import Planned
+from honlearn.results.record import Configuration, Record, Times
 
 
 class Asked:
@@ -20,10 +20,11 @@ class Asked:
 
     def __init__(self, fold: int) -> None:
         self.digest = f"{fold}"
-        self.configuration: dict[str, Any] = {"model": "dge-bag", "input": "gk", "seed": 0, "fold": fold}
+        self.configuration = Configuration("dge-bag", "gk", seed=0, fold=fold)
 
 
-RECORD = {"scores": {"micro_f1": 0.5, "log_loss": 1.0}, "times": {"fit_seconds": 2.0}}
+SCORES = {"micro_f1": 0.5, "log_loss": 1.0}
+RECORD = Record("0", Asked(0).configuration, SCORES, times=Times(fit_seconds=2.0))
 
 
 def shown(live: LiveReporter) -> str:

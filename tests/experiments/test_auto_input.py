@@ -80,13 +80,13 @@ def test_the_nodes_are_the_same_whatever_the_input(counts: GramCounts) -> None:
 def test_the_plan(data: NodeData) -> None:
     who = [spec("dge-bag", tau=3.0), ModelSpec(find_model("gcn"), {"width": 6})]
     jobs = plan(data, who, Folds("stratified", 2), [0])
-    rows = [(job.configuration["model"], job.configuration["input"]) for job in jobs[::2]]
+    rows = [(job.configuration.model, job.configuration.input) for job in jobs[::2]]
     assert rows == [
         *(("dge-bag", name) for name in ("gk", "g1", "auto")),
         *(("gcn", name) for name in ("gk", "g1")),
     ]
     # What fixes a choice is for the input that chooses; a network that is grown has none.
-    taus = {job.configuration["input"]: job.configuration["parameters"].get("tau") for job in jobs[:6]}
+    taus = {job.configuration.input: job.configuration.parameters.get("tau") for job in jobs[:6]}
     assert taus == {"gk": None, "g1": None, "auto": 3.0}
     tested = {tuple(job.test.tolist()) for job in jobs}
     assert len(tested) == 2
@@ -125,11 +125,13 @@ def test_counts_go_to_other_processes(counts: GramCounts) -> None:
 
 def test_records_say_what_was_chosen(run: Path, counts: GramCounts) -> None:
     [folder] = read_runs([str(run)])
-    chosen = {r["configuration"]["input"]: r["sizes"].get("chosen") for r in folder.records[::2]}
-    assert chosen["gk"] is chosen["g1"] is None
-    assert set(chosen["auto"]) == {"order", "tau", "min_support", "nodes"}
-    grown = counts.grow(chosen["auto"]["order"], chosen["auto"]["tau"] or 1.0, chosen["auto"]["min_support"])
-    assert grown.n_nodes == chosen["auto"]["nodes"]
+    found = {r.configuration.input: r.sizes.chosen for r in folder.records[::2]}
+    assert found["gk"] is found["g1"] is None
+    chosen = found["auto"]
+    assert chosen is not None
+    assert set(chosen.to_json()) == {"order", "tau", "min_support", "nodes"}
+    grown = counts.grow(chosen.order, chosen.tau or 1.0, int(chosen.min_support or 0))
+    assert grown.n_nodes == chosen.nodes
     assert "--input all --paths PATHS" in folder.commands[0]
 
 
@@ -143,7 +145,7 @@ def test_networks_that_were_chosen_are_not_kept(run: Path, tmp_path: Path) -> No
     study = read_run(run).studies[0]
     assert {model.input for model in study.models} == {"gk", "g1", "auto"}
     for model in study.models:
-        answers = read_answers(run, model.records[0]["digest"])
+        answers = read_answers(run, model.records[0].digest)
         assert answers is not None
         if model.model == "dge-bag":
             assert ("relatives" in answers.arrays) is (model.input != "auto")
@@ -215,6 +217,6 @@ def test_a_table_with_a_row_that_chooses(tmp_path: Path) -> None:
     assert fact["ours"] is not None
     assert fact["published"] is None
     [folder] = read_runs([str(tmp_path)])
-    chosen = [r["sizes"]["chosen"] for r in folder.records if r["configuration"]["input"] == "auto"]
+    chosen = [r.sizes.chosen for r in folder.records if r.configuration.input == "auto"]
     assert len(chosen) == 2
-    assert all(one["tau"] in (None, 1.0) for one in chosen)
+    assert all(one is not None and one.tau in (None, 1.0) for one in chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,18 @@ from honlearn.experiments.diversity import pair_facts, size_facts
 from honlearn.experiments.sources import Source
 from honlearn.results.artefacts import Answers, write_answers
 from honlearn.results.metrics import kappas
+from honlearn.results.record import Configuration, Record
 
 CLASSES = ["a", "b", "c"]
 
 
-def answered(folder: Path, digest: str, nodes: list[str], seed: int = 0) -> tuple[Any, Any, dict[str, Any]]:
+def answered(folder: Path, digest: str, nodes: list[str], seed: int = 0) -> tuple[Any, Any, Record]:
     random = np.random.default_rng(seed)
     members = random.dirichlet([1, 1, 1], (4, len(nodes))).astype(np.float32)
     truth = random.integers(3, size=len(nodes))
     about = {"nodes": nodes, "truth": [CLASSES[i] for i in truth], "classes": CLASSES, "history": []}
     write_answers(folder, digest, Answers(about, {"proba": members.mean(0), "members": members}))
-    asked = {"model": "dge-bag", "input": "gk", "seed": 0, "fold": 1}
-    return members, truth, {"digest": digest, "configuration": asked}
+    return members, truth, Record(digest, Configuration("dge-bag", "gk", seed=0, fold=1), {})
 
 
 def test_kappa_is_that_of_scikit_learn() -> None:
@@ -52,7 +53,7 @@ def test_pairs_and_growing_ensembles(tmp_path: Path) -> None:
     assert sizes[2]["micro_f1"] == pytest.approx((members[:3].mean(0).argmax(1) == truth).mean())
     assert sizes[0]["log_loss"] == pytest.approx(single[0], rel=1e-5)
     with pytest.raises(InputError, match="the answers of a fit are missing"):
-        pair_facts(tmp_path, [{**record, "digest": "d2"}])
+        pair_facts(tmp_path, [replace(record, digest="d2")])
 
 
 def test_characteristics_of_nodes(tmp_path: Path) -> None:

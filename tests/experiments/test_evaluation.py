@@ -1,21 +1,26 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from torch_geometric.nn.models import GraphSAGE
 
 import honlearn as hl
-from honlearn.errors import InputError, ParameterError
+from honlearn.errors import DamageWarning, InputError, ParameterError
 from honlearn.experiments.evaluate import ModelSpec, NodeData, evaluate, plan, run_job
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.predictions import Predictions
 from honlearn.experiments.registry import find_model
+from honlearn.learners import GCN, SAGE, TorchLearner
+from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times, required
 from honlearn.results.records import FILE
 from honlearn.results.summary import compare, summarise, write_summary
+from honlearn.tasks.nested import nested
 
 QUICK = {"n_learners": 2, "widths": (6, 6), "max_epochs": 3, "patience": 2, "n_threads": 1}
 
@@ -30,15 +35,15 @@ def spec(name: str = "dge-bag", **settings: Any) -> ModelSpec:
     return ModelSpec(find_model(name), {**QUICK, **settings})
 
 
-def without_times(record: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if key != "times"}
+def without_times(record: Record) -> Record:
+    return replace(record, times=Times())
 
 
 def test_the_grid(data: NodeData) -> None:
     jobs = plan(data, [spec(), spec("dge-pool")], Folds("stratified", 3), [4, 5])
     assert len(jobs) == 2 * 2 * 2 * 3
     assert len({job.digest for job in jobs}) == len(jobs)
-    asked = [tuple(job.configuration[key] for key in ("model", "input", "seed", "fold")) for job in jobs]
+    asked = [(c.model, c.input, c.seed, c.fold) for c in (job.configuration for job in jobs)]
     assert asked[0] == ("dge-bag", "gk", 4, 0)
     assert asked[-1] == ("dge-pool", "g1", 5, 2)
     for job in jobs:
@@ -67,25 +72,40 @@ def test_the_digest_is_of_what_decides_the_result(data: NodeData) -> None:
     assert len({base, *others}) == 7
 
 
+def test_the_digest_is_of_every_kind_of_learner(data: NodeData) -> None:
+    def digest(learner: Any) -> str:
+        spec = ModelSpec(find_model("dge-bag"), {"learner": learner})
+        return plan(data, [spec], Folds("stratified", 3), [0])[0].digest
+
+    def module(hidden: int) -> TorchLearner:
+        return TorchLearner(lambda n_in, n_out: GraphSAGE(n_in, hidden, 2, n_out))
+
+    learners = [SAGE(), SAGE(widths=(5, 5)), [SAGE(), GCN()], [SAGE(), GCN(widths=(5, 5))], [GCN(), SAGE()]]
+    assert len({digest(learner) for learner in [*learners, module(8), module(9)]}) == 7
+    assert digest(module(8)) == digest(module(8))
+    assert digest("sage") == digest(SAGE())
+    assert digest(["sage", "gcn"]) == digest([SAGE(), GCN()])
+
+
 def test_a_record_holds_what_a_reader_needs(data: NodeData) -> None:
     [job, *_] = plan(data, [spec()], Folds("stratified", 3), [0])
     record, table = run_job(job, data)
-    json.dumps(record, allow_nan=False)
-    share = record["sizes"].pop("kernel_share")
-    assert 0 < share <= 0.5
-    assert record["sizes"] | {"parameters": None} == {
+    json.dumps(record.to_json(), allow_nan=False)
+    sizes = record.to_json()["sizes"]
+    assert 0 < sizes.pop("kernel_share") <= 0.5
+    assert sizes | {"parameters": None} == {
         "train": 12,
         "test": 6,
         "classes": 2,
         "unseen_classes": 0,
         "parameters": None,
     }
-    assert record["configuration"]["parameters"]["widths"] == [6, 6]
-    assert record["times"]["fit_cpu_seconds"] > 0
-    assert {"honlearn", "torch", "python"} <= set(record["versions"])
+    assert record.configuration.parameters["widths"] == [6, 6]
+    assert required(record.times.fit_cpu_seconds, "fit_cpu_seconds") > 0
+    assert {"honlearn", "torch", "python"} <= set(record.versions)
     right = (table["label"] == table["predicted"]).mean()
-    assert record["scores"]["micro_f1"] == pytest.approx(right)
-    assert table["disagreement"].mean() == pytest.approx(record["scores"]["disagreement"])
+    assert record.score("micro_f1") == pytest.approx(right)
+    assert table["disagreement"].mean() == pytest.approx(record.score("disagreement"))
     assert table["node"].tolist() == [data.nodes[i] for i in job.test]
     assert table[["p_c0", "p_c1"]].sum(axis=1).to_numpy() == pytest.approx(1, abs=1e-5)
 
@@ -98,7 +118,8 @@ def test_a_run_that_stopped_goes_on_to_the_same_records(data: NodeData, tmp_path
     steps.close()
     with open(tmp_path / "run" / FILE, "ab") as file:
         file.write(b'{"digest": "cut off')
-    again = list(evaluate(data, jobs, tmp_path / "run"))
+    with pytest.warns(DamageWarning, match="the last line was cut short"):
+        again = list(evaluate(data, jobs, tmp_path / "run"))
     assert [ran for _, _, ran in again] == [False, True, True, True, True, True]
     assert [without_times(r) for _, r, _ in again] == [without_times(r) for r in whole]
     assert len((tmp_path / "run" / FILE).read_text().splitlines()) == 6
@@ -126,14 +147,15 @@ def test_a_class_that_the_training_part_lacks(data: NodeData) -> None:
     odd = NodeData(data.nodes, labels, {"gk": data.inputs["gk"]})
     jobs = plan(odd, [spec()], Folds("file", 1, ((data.nodes[0], data.nodes[1]),)), [0])
     record, table = run_job(jobs[0], odd)
-    assert record["sizes"]["unseen_classes"] == 1
+    assert record.sizes.counts["unseen_classes"] == 1
     assert table["p_alone"].tolist() == [0.0, 0.0]
-    assert 16.118 / 2 <= record["scores"]["log_loss"] < 16.12
-    assert record["scores"]["micro_f1"] <= 0.5
+    assert 16.118 / 2 <= record.score("log_loss") < 16.12
+    assert record.score("micro_f1") <= 0.5
 
 
 def test_predictions_agree_with_the_estimator(data: NodeData) -> None:
-    clf = hl.DGEClassifier(data.inputs["gk"], **QUICK, random_state=0).fit(data.nodes, data.labels)
+    given = nested(hl.DGEClassifier, QUICK)
+    clf = hl.DGEClassifier(data.inputs["gk"], **given, random_state=0).fit(data.nodes, data.labels)
     table = Predictions.of(clf, data.nodes[:7]).table()
     assert table["label"].tolist() == clf.predict(data.nodes[:7]).tolist()
     assert np.array_equal(table[["p_c0", "p_c1"]], clf.predict_proba(data.nodes[:7]))
@@ -160,20 +182,11 @@ def test_data_that_cannot_be_evaluated(data: NodeData) -> None:
     assert list(NodeData.of(hon, ["s0"], ["a"], "g1").inputs) == ["g1"]
 
 
-def made_record(model: str, fold: int, score: float, seed: int = 0) -> dict[str, Any]:
+def made_record(model: str, fold: int, score: float, seed: int = 0) -> Record:
     names = ("macro_f1", "log_loss", "accuracy", "single_micro_f1", "gain", "disagreement")
-    return {
-        "configuration": {
-            "model": model,
-            "input": "gk",
-            "seed": seed,
-            "fold": fold,
-            "data": {"test": f"{fold}"},
-        },
-        "scores": {"micro_f1": score, **dict.fromkeys(names)},
-        "sizes": {"test": 20, "train": 80},
-        "times": {"fit_seconds": 1.0, "fit_cpu_seconds": 2.0},
-    }
+    asked = Configuration(model, "gk", seed, fold, data=DataDigests(test=f"{fold}"))
+    scores = {"micro_f1": score, **dict.fromkeys(names)}
+    return Record(f"{model}{seed}{fold}", asked, scores, Sizes(train=80, test=20), Times(1.0, 2.0))
 
 
 def test_the_summary(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_inputs_share_their_splits_and_none_sees_a_test_pair() -> None:
     data = LinkData(network(), LinkProtocol(repetitions=2), "both")
     jobs = plan_links(data, [spec()], seed=3)
     assert [(job.input, job.repetition) for job in jobs] == [("gk", 0), ("gk", 1), ("g1", 0), ("g1", 1)]
-    tests = [job.configuration["data"]["test"] for job in jobs]
+    tests = [job.configuration.data.test for job in jobs]
     assert tests[:2] == tests[2:]
     assert tests[0] != tests[1]
     for job in jobs:
@@ -107,7 +107,7 @@ def test_rebuilding_from_paths_leaves_no_context_of_a_test_pair() -> None:
 
     data = LinkData(network(), LinkProtocol(repetitions=1, rebuild=rebuild))
     (job,) = plan_links(data, [spec()], seed=0)
-    assert job.configuration["folds"] == "0.1 directed exclude rebuilt"
+    assert job.configuration.folds == "0.1 directed exclude rebuilt"
     hidden = {frozenset(pair) for pair in data.split(job.seed).names}
     seen = data.visible("gk", job.seed)
     assert not any(frozenset(label.split("|")) in hidden for label in seen.nodes if "|" in label)
@@ -128,8 +128,9 @@ def test_a_run_goes_on_where_it_stopped(tmp_path) -> None:  # type: ignore[no-un
     assert 0 <= rows[0]["auprc_mean"] <= 1
     assert rows[0]["p_value"] is None
     assert rows[1]["p_value"] is not None
-    sizes = done[0][1]["sizes"]
-    assert sizes["test"] == 2 * sizes["tested"]
+    sizes = done[0][1].sizes
+    assert sizes.counts["tested"]
+    assert sizes.test == 2 * sizes.counts["tested"]
 
 
 def test_bad_protocols() -> None:

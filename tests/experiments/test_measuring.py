@@ -63,12 +63,15 @@ def test_a_nested_search_never_sees_the_test_nodes(source: Source, tmp_path: Pat
         # All trials are fitted on the same four fifths of the training part.
         assert len({tuple(shown) for shown in trials}) == 1
         assert len(trials[0]) == pytest.approx(0.8 * len(last), abs=2)
-    search = found.records[0]["search"]
+    search = found.records[0].search
+    assert search is not None
     assert search["trials"] == 3
     assert search["parameters"]["strength"] in (0.1, 0.5, 0.9)
-    assert found.records[0]["configuration"]["search"]["space"]["dimensions"] == {"strength": [0.1, 0.9]}
+    asked = found.records[0].configuration.search
+    assert asked is not None
+    assert asked["space"]["dimensions"] == {"strength": [0.1, 0.9]}
     again = Bench(source, tmp_path, nested()).measure([row])[row]
-    assert [r["digest"] for r in again.records] == [r["digest"] for r in found.records]
+    assert [r.digest for r in again.records] == [r.digest for r in found.records]
     assert len(NosyClassifier.shown) == 16
 
 
@@ -77,7 +80,8 @@ def test_a_nested_search_never_sees_the_test_links(source: Source, tmp_path: Pat
     row, how = TableRow("nosy", "gk"), nested(repetitions=1, spaces={"nosy": {"power": [0.5, 2.0]}})
     bench = Bench(source, tmp_path, how, "links")
     [record] = bench.measure([row])[row].records
-    assert record["search"]["trials"] == 3
+    assert record.search is not None
+    assert record.search["trials"] == 3
     *trials, (_, tested) = NosyLinkPredictor.shown
     assert len(trials) == 3
     for network, excluded in trials:
@@ -103,7 +107,7 @@ def test_the_paper_protocol_takes_the_best_on_the_tests(source: Source, tmp_path
     assert len(NosyClassifier.shown) == 12
     fixed = Bench(source, tmp_path, nested(protocol="fixed")).measure([row])[row]
     assert len(NosyClassifier.shown) == 12
-    assert {r["digest"] for r in fixed.records} & {r["digest"] for r in found.records}
+    assert {r.digest for r in fixed.records} & {r.digest for r in found.records}
 
 
 @pytest.mark.usefixtures("nosy")
@@ -151,7 +155,7 @@ def test_rows_that_cannot_be_had_have_a_reason(source: Source, tmp_path: Path) -
 def test_answers_that_are_missing_are_made_and_first_folds(source: Source, tmp_path: Path) -> None:
     row, bench = TableRow("nosy", "g1"), Bench(source, tmp_path, nested(protocol="fixed", first_folds=1))
     [record] = bench.measure([row])[row].records
-    path = answers_path(tmp_path, record["digest"])
+    path = answers_path(tmp_path, record.digest)
     path.unlink()
     bench.measure([row])
     assert not path.exists()
@@ -197,16 +201,17 @@ def test_a_bag_has_fewer_learners_where_the_budget_is_small(source: Source) -> N
     assert found.learners == 4
     # What is chosen from labels is left out, or the budget could not be kept.
     assert (found.settings["path_features"], found.settings["kernel_share"]) == (0, 0)
-    assert settings_for(find_model("gcn"), source, "g1", 2, 1_000).settings.keys() == {"n_layers", "width"}
+    assert settings_for(find_model("gcn"), source, "g1", 2, 1_000).settings.keys() == {"widths"}
     with pytest.raises(ParameterError, match=r"needs at least [\d,]+ parameters on small; the budget is 50"):
         settings_for(bag, source, "gk", 2, 50)
 
 
 def test_shapes_in_the_words_of_each_model() -> None:
-    bag, gcn = find_model("dge-bag"), find_model("gcn")
+    bag, gcn, dbgnn = find_model("dge-bag"), find_model("gcn"), find_model("dbgnn")
     assert with_shape(bag, {"fan_outs": (64, 1)}, layers=3) == {"widths": (128,) * 3, "fan_outs": (64, 1, 1)}
     assert with_shape(bag, {"widths": (8, 8)}, width=4) == {"widths": (4, 4)}
-    assert with_shape(gcn, {}, layers=3, width=16) == {"n_layers": 3, "width": 16}
+    assert with_shape(gcn, {}, layers=3, width=16) == {"widths": (16, 16, 16)}
+    assert with_shape(dbgnn, {}, layers=3, width=16) == {"n_layers": 3, "width": 16}
     with pytest.raises(ParameterError, match="model 'honem' has no layers"):
         with_shape(find_model("honem"), {}, layers=2)
     assert np.isfinite(widest(lambda w: w * w, 10_000))

@@ -42,7 +42,11 @@ def test_names_are_unique_and_described() -> None:
 def test_parameters_hold_every_keyword() -> None:
     entry = find_model("dge-pool*")
     parameters = entry.parameters({"n_learners": 2})
-    assert set(parameters) == set(entry.keywords())
+    of_gcn, of_gat = {"direction"}, {"direction", "heads", "use_weights"}
+    of_others = {*of_gcn, *of_gat, "alpha", "theta", "layer_decay", "in_channels", "out_channels"}
+    assert set(parameters) == set(entry.keywords()) - of_others
+    assert set(entry.parameters({"learner": "gcn"})) & of_others == of_gcn
+    assert set(entry.parameters({"learner": "gat"})) & of_others == of_gat
     assert (parameters["variant"], parameters["shared"], parameters["n_learners"]) == ("pool", True, 2)
     assert "network" not in parameters
 

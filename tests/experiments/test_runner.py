@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from honlearn.experiments.links import GrownAnew, LinkData, LinkProtocol, LinkWo
 from honlearn.experiments.registry import find_model
 from honlearn.experiments.runner import JobError, Watch, run_all
 from honlearn.results.artefacts import answers_path
+from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
 from honlearn.results.records import FILE, Records
 
 QUICK = {"n_learners": 2, "widths": (6, 6), "max_epochs": 3, "patience": 2}
@@ -34,12 +35,11 @@ class Small:
     """A job whose work is told by its name."""
 
     name: str
-    configuration: dict[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        asked = {"model": self.name, "input": "gk", "seed": 0, "fold": 0, "task": "nodes", "parameters": {}}
-        asked |= {"folds": "stratified 2", "data": {"network": "n", "test": "t"}}
-        object.__setattr__(self, "configuration", asked)
+    @property
+    def configuration(self) -> Configuration:
+        data = DataDigests(network="n", test="t")
+        return Configuration(self.name, "gk", seed=0, fold=0, folds="stratified 2", data=data)
 
     @property
     def digest(self) -> str:
@@ -55,7 +55,7 @@ class SmallWork:
     def lacks(self, job: Small) -> bool:
         return False
 
-    def run(self, job: Small) -> dict[str, Any]:
+    def run(self, job: Small) -> Record:
         with open(self.folder / "ran.txt", "a") as file:
             file.write(f"{job.name}\n")
         if job.name.startswith("wrong"):
@@ -66,9 +66,9 @@ class SmallWork:
             os.kill(os.getpid(), signal.SIGKILL)
         if job.name.startswith("slow"):
             time.sleep(60)
-        whole = {"sizes": {"train": 2, "test": 1}, "times": {"fit_seconds": 0.0, "fit_cpu_seconds": 0.0}}
-        whole |= {"scores": {"micro_f1": 0.5}, "versions": {}, "said": {"at": job.name}}
-        return {"digest": job.digest, "configuration": job.configuration, **whole}
+        sizes, times = Sizes(train=2, test=1), Times(fit_seconds=0.0, fit_cpu_seconds=0.0)
+        made_by = {"honlearn": job.name}
+        return Record(job.digest, job.configuration, {"micro_f1": 0.5}, sizes, times, made_by)
 
 
 class Listener(Watch):
@@ -87,7 +87,7 @@ def small(*names: str) -> list[Small]:
 
 
 def without_times(folder: Path) -> list[str]:
-    kept = [{k: v for k, v in record.items() if k != "times"} for record in Records(folder)]
+    kept = [replace(record, times=Times()).to_json() for record in Records(folder)]
     return sorted(json.dumps(record, sort_keys=True) for record in kept)
 
 
@@ -97,7 +97,7 @@ def test_a_job_that_fails_stops_no_other(tmp_path: Path, processes: int) -> None
     done, run = [], run_all(SmallWork(tmp_path), jobs, tmp_path, processes=processes, watch=heard)
     message = r"wrong1 cannot be used \(so failed 2 of 5 jobs, also wrong2 gk"
     with pytest.raises(InputError, match=message):
-        done.extend((job.name, record["said"]["at"], ran) for job, record, ran in run)
+        done.extend((job.name, record.versions["honlearn"], ran) for job, record, ran in run)
     assert sorted(done) == [("a", "a", True), ("b", "b", True), ("c", "c", True)]
     assert sorted(heard.heard) == sorted(
         [f"started {name}" for name in ("a", "wrong1", "b", "wrong2", "c")]
@@ -164,7 +164,7 @@ def test_work_on_links_that_was_sent_elsewhere_gives_the_same_record() -> None:
     settings = {**QUICK, "pair_width": 4, "n_threads": 1}
     jobs = plan_links(data, [ModelSpec(find_model("dge-bag", "links"), settings)], 0)
     work, [sent] = pickle.loads(pickle.dumps((LinkWork(data), jobs)))
-    assert work.run(sent)["scores"] == LinkWork(data).run(jobs[0])["scores"]
+    assert work.run(sent).scores == LinkWork(data).run(jobs[0]).scores
     assert (sent.digest, work.lacks(sent)) == (jobs[0].digest, False)
 
 
@@ -199,7 +199,7 @@ def test_a_killed_run_takes_its_processes_along(tmp_path: Path) -> None:
             break
         time.sleep(0.1)
     assert not left
-    assert {record["digest"] for record in Records(tmp_path)} == {"a", "b"}
+    assert {record.digest for record in Records(tmp_path)} == {"a", "b"}
 
 
 def test_the_plan_says_what_is_done_and_what_it_may_take(data: NodeData, tmp_path: Path) -> None:
@@ -215,11 +215,14 @@ def test_the_plan_says_what_is_done_and_what_it_may_take(data: NodeData, tmp_pat
     steps.close()
     known = list(Records(tmp_path))
     rows = planned(jobs, known, n_edges, search_seconds=lambda fit: 60.0)
-    times = known[0]["times"]
-    measured = times["fit_seconds"] + times["predict_seconds"]
+    times = known[0].times
+    assert times.fit_seconds is not None
+    assert times.predict_seconds is not None
+    measured = times.fit_seconds + times.predict_seconds
     assert [(row.done, row.basis) for row in rows] == [(1, "(from 1)"), (0, "(from 1)")]
     assert rows[0].left == pytest.approx(2 * (measured + 60))
-    wide = {**jobs[0].configuration, "parameters": {"n_learners": 16, "widths": [128, 128]}}
-    assert seconds_of({**wide, "model": "gcn"}, known, 84_806) == (pytest.approx(41.7, abs=0.1), "(a guess)")
-    assert seconds_of({**wide, "task": "links"}, known, 84_806)[0] == pytest.approx(208, abs=1)
+    wide = replace(jobs[0].configuration, parameters={"n_learners": 16, "widths": [128, 128]})
+    other = replace(wide, model="gcn")
+    assert seconds_of(other, known, 84_806) == (pytest.approx(41.7, abs=0.1), "(a guess)")
+    assert seconds_of(replace(wide, task="links"), known, 84_806)[0] == pytest.approx(208, abs=1)
     assert (duration(99.4), duration(100), duration(6000)) == ("99 s", "2 min", "1.7 h")

@@ -16,6 +16,7 @@ from honlearn.experiments.registry import find_model, model_names
 from honlearn.experiments.search import Budget, search
 from honlearn.experiments.selection import best_on_test, points
 from honlearn.experiments.spaces import PAPER, Space, own_space, paper_space, read_spaces
+from honlearn.results.record import Configuration, Record
 from honlearn.results.records import FILE
 
 SPACE = Space("own", {"a": (1, 2, 3, 4), "b": ((1,), (1, 2)), "c": (0.1, 0.2)})
@@ -61,10 +62,10 @@ def test_a_point_becomes_keywords() -> None:
         "hidden_dropout": 0.4,
     }
     assert paper_space(gat).settings(gat, {"layers": 1, "width": 512, "heads": 4}) == {
-        "n_layers": 1,
-        "width": 512,
-        "n_heads": 4,
-        "dropout": 0.4,
+        "widths": (512,),
+        "heads": 4,
+        "input_dropout": 0.4,
+        "hidden_dropout": 0.4,
         "learning_rate": 0.0005,
     }
 
@@ -75,9 +76,15 @@ def test_what_is_searched_can_stand_beside_what_is_given() -> None:
     for depth, fan_outs in ((1, (64,)), (2, (64, 2)), (3, (64, 2, 1))):
         assert paper_space(bag, {"widths": (8,) * depth}).settings(bag, point)["fan_outs"] == fan_outs
     assert paper_space(bag, {"fan_outs": (64, 1, 1)}).dimensions["layers"] == (3,)
-    assert paper_space(gat, {"width": 280}).dimensions["heads"] == (4, 8)
-    assert "heads" not in paper_space(gat, {"width": 6}).dimensions
-    assert paper_space(gat, {"n_heads": 3}).dimensions.keys() == {"layers"}
+    for name in ("widths", "width"):  # the parameter of the learner, and its other name
+        narrow = paper_space(gat, {name: 280})
+        assert narrow.dimensions["heads"] == (4, 8)
+        assert "width" not in narrow.dimensions
+        assert "heads" not in paper_space(gat, {name: 6}).dimensions
+    assert "layers" in paper_space(gat, {"width": 280}).dimensions
+    for name in ("heads", "n_heads"):
+        assert paper_space(gat, {name: 3}).dimensions.keys() == {"layers"}
+    assert not {"input_dropout", "hidden_dropout"} & set(paper_space(gat, {"dropout": 0.1}).fixed)
 
 
 def test_what_is_given_is_not_searched() -> None:
@@ -187,8 +194,9 @@ def test_a_trial_may_not_take_more_than_is_left(tmp_path: Path) -> None:
 
 
 def test_the_paper_protocol_and_its_optimism() -> None:
-    def records(*scores: float) -> list[dict[str, Any]]:
-        return [{"scores": {"micro_f1": score}} for score in scores]
+    def records(*scores: float) -> list[Record]:
+        asked = Configuration("gcn", "gk", seed=0, fold=0)
+        return [Record("a", asked, {"micro_f1": score}) for score in scores]
 
     settings = [records(0.9, 0.1, 0.5), records(0.6, 0.6, 0.6), records(0.1, 0.9, 0.5)]
     chosen = best_on_test(settings, "micro_f1")

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from honlearn.experiments.significance import Paired, gap, paired, wilcoxon
+from honlearn.results.record import Configuration, DataDigests, Record, Sizes
 
 
-def record(fold: int, score: float, seed: int = 0, test: str | None = None) -> dict[str, Any]:
-    asked = {"seed": seed, "fold": fold, "data": {"test": test or f"part {fold}"}}
-    return {
-        "configuration": asked,
-        "scores": {"micro_f1": score, "log_loss": score},
-        "sizes": {"test": 20, "train": 80},
-    }
+def record(fold: int, score: float, seed: int = 0, test: str | None = None) -> Record:
+    asked = Configuration("gcn", "gk", seed, fold, data=DataDigests(test=test or f"part {fold}"))
+    scores = {"micro_f1": score, "log_loss": score}
+    return Record(f"{seed}-{fold}", asked, scores, Sizes(train=80, test=20))
 
 
 def every_pattern(values: list[float]) -> float:

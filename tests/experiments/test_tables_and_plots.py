@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
@@ -17,16 +16,13 @@ from honlearn.experiments.paper_tables import budget_table
 from honlearn.experiments.plots import Panel, Plot, Series, _draw_panel, drawn
 from honlearn.experiments.sources import Source
 from honlearn.experiments.tables import Table, as_printed, in_latex, p_text, signed
+from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
 
 
-def record(model: str, fold: int, score: float) -> dict[str, Any]:
-    asked = {"model": model, "seed": 0, "fold": fold, "data": {"test": f"{fold}"}}
-    return {
-        "configuration": asked,
-        "scores": {"micro_f1": score, "log_loss": 1.0},
-        "sizes": {"test": 20, "train": 80, "parameters": 1000},
-        "times": {"fit_cpu_seconds": 2.0},
-    }
+def record(model: str, fold: int, score: float) -> Record:
+    asked = Configuration(model, "gk", seed=0, fold=fold, data=DataDigests(test=f"{fold}"))
+    sizes, times = Sizes(train=80, test=20, parameters=1000), Times(fit_cpu_seconds=2.0)
+    return Record(f"{model}-{fold}", asked, {"micro_f1": score, "log_loss": 1.0}, sizes, times)
 
 
 def measured(model: str, *scores: float) -> Measured:

@@ -53,7 +53,7 @@ def _use_run(path: Path) -> None:
 
 
 def _use_results(path: Path) -> None:
-    from honlearn.experiments.results_page import make_page
+    from honlearn.pages.results_page import make_page
 
     make_page([str(path)], path.parent / "results.md")
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from honlearn.results.records import digest_of
+
 MACHINE = {"processor": "some processor", "cores": 2, "memory_gb": 8, "system": "Linux"}
 
 
@@ -39,7 +41,7 @@ def records(
         times = {"fit_seconds": 60.0, "fit_cpu_seconds": 72.0, "predict_cpu_seconds": 0.0}
         found.append(
             {
-                "digest": json.dumps(asked, sort_keys=True),
+                "digest": digest_of(asked),
                 "configuration": asked,
                 "scores": scores,
                 "sizes": {"train": 80, "test": 20, "parameters": 1234, **sizes},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from page_cases import cells, records, write_run
 
 from honlearn.datasets import synthetic
 from honlearn.errors import MissingFileError
@@ -71,3 +72,13 @@ def test_without_a_reference_the_folder_is_refused(runs: Path, tmp_path: Path) -
     run(tmp_path / "planted" / "both")
     with pytest.raises(MissingFileError, match=r"no run is called published"):
         make_page(tmp_path, tmp_path / "page.md")
+
+
+def test_a_model_without_learners_has_a_dash_for_the_single_one(tmp_path: Path) -> None:
+    found = records("majority", "gk", 0.5)
+    for record in found:
+        record["scores"]["single_micro_f1"] = None
+    write_run(tmp_path / "small" / "published", found)
+    make_page(tmp_path, tmp_path / "page.md")
+    [row] = [row for row in cells((tmp_path / "page.md").read_text("utf-8")) if row[0] == "published"]
+    assert row[3] == "–"

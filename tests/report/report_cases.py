@@ -13,6 +13,7 @@ import honlearn as hl
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.results import artefacts
 from honlearn.results.metrics import scores
+from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
 from honlearn.results.records import Records, digest_of, network_digest
 
 EVIL = "<script>alert(1)</script>"
@@ -61,17 +62,16 @@ def write_run(
             raw += sharpness * (np.arange(len(classes)) == codes[:, None])
             members = np.exp(raw) / np.exp(raw).sum(2, keepdims=True)
             net = network if name == "gk" else first
-            configuration = {
-                "task": "nodes",
-                "model": model,
-                "input": name,
-                "seed": 0,
-                "folds": f"stratified {folds}",
-                "fold": fold,
-                "parameters": {"n_learners": learners, "max_epochs": 100},
-                "data": {"network": network_digest(net), "labels": known, "test": digest_of(test.tolist())},
-            }
-            digest = digest_of(configuration)
+            configuration = Configuration(
+                model=model,
+                input=name,
+                seed=0,
+                folds=f"stratified {folds}",
+                fold=fold,
+                parameters={"n_learners": learners, "max_epochs": 100},
+                data=DataDigests(network_digest(net), known, digest_of(test.tolist())),
+            )
+            digest = digest_of(configuration.to_json())
             if keep:
                 own = [network.vocabulary.index(nodes[i]) for i in test]
                 relatives = (draw.random((learners, len(test))) * size[own]).astype(np.int32)
@@ -94,18 +94,14 @@ def write_run(
                 }
                 artefacts.write_answers(folder, digest, artefacts.Answers(about, arrays))
             records.append(
-                {
-                    "digest": digest,
-                    "configuration": configuration,
-                    "scores": scores(codes, members.mean(0), members),
-                    "sizes": {"train": len(nodes) - len(test), "test": len(test), "classes": len(classes)},
-                    "times": {
-                        "fit_seconds": 1.0,
-                        "fit_cpu_seconds": 0.8,
-                        "finished": "2026-01-01T00:00:00+00:00",
-                    },
-                    "versions": {"honlearn": "0.1.0"},
-                }
+                Record(
+                    digest,
+                    configuration,
+                    scores(codes, members.mean(0), members),
+                    Sizes(len(nodes) - len(test), len(test), {"classes": len(classes)}),
+                    Times(1.0, 0.8, finished="2026-01-01T00:00:00+00:00"),
+                    {"honlearn": "0.1.0"},
+                )
             )
     return folder
 
@@ -114,9 +110,9 @@ def link_run(folder: Path) -> Path:
     """Write a run on links: one model, one repetition, six pairs and a link that is not there."""
     network = small_network()
     artefacts.write_network(folder, network)
-    asked: dict[str, Any] = {"task": "links", "model": "dge-bag", "input": "gk", "seed": 0, "fold": 0}
-    asked |= {"folds": "0.1 directed exclude", "parameters": {}}
-    asked["data"] = {"network": network_digest(network), "test": "t"}
+    data = DataDigests(network_digest(network), test="t")
+    asked = Configuration("dge-bag", "gk", 0, 0, "links", "0.1 directed exclude", data=data)
+    digest = digest_of(asked.to_json())
     pairs = [["A", "hub one"], ["B", "hub two"], ["C", "hub one"], ["A", "B"], ["C", EVIL], ["E", "F"]]
     truth = np.array([1, 1, 1, 0, 0, 0])
     arrays = {
@@ -127,10 +123,9 @@ def link_run(folder: Path) -> Path:
         "new_disagreement": np.array([0.5], np.float32),
     }
     about = {"pairs": pairs, "new_pairs": [["A", EVIL]], "history": []}
-    artefacts.write_answers(folder, digest_of(asked), artefacts.Answers(about, arrays))
+    artefacts.write_answers(folder, digest, artefacts.Answers(about, arrays))
     scores = {"auprc": 0.9, "auroc": 0.9, "mrr": 0.5, "hits_at_100": 1.0, "log_loss": 0.4}
-    record = {"digest": digest_of(asked), "configuration": asked, "scores": scores, "sizes": {"test": 6}}
-    Records(folder).append(record | {"times": {}, "versions": {}})
+    Records(folder).append(Record(digest, asked, scores, Sizes(test=6)))
     return folder
 
 

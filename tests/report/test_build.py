@@ -46,7 +46,7 @@ def test_the_content_is_that_of_the_run(page: Path, run: Path) -> None:
     study = content_of(page.read_text(encoding="utf-8"))["study"]
     assert [model["name"] for model in study["models"]] == ["dge-bag · gk", "dge-bag · g1"]
     records = list(Records(run))
-    values = [record["scores"]["micro_f1"] for record in records[:3]]
+    values = [record.score("micro_f1") for record in records[:3]]
     found = study["models"][0]["scores"]["micro_f1"]
     assert found["mean"] == pytest.approx(np.mean(values), rel=1e-5)
     assert found["std"] == pytest.approx(np.std(values, ddof=1), rel=1e-5)
@@ -251,9 +251,11 @@ def test_a_record_of_other_types_is_told_with_its_line(
 
 def test_a_record_nested_too_deep_is_told(run: Path, tmp_path: Path) -> None:
     folder = edited_record(run, tmp_path, {})
-    with (folder / "records.jsonl").open("a") as file:
-        file.write('{"digest": ' + "[" * 100_000 + "]" * 100_000 + "}\n")
-    with pytest.raises(FormatError, match="nested too deep"):
+    lines = (folder / "records.jsonl").read_text("utf-8")
+    deep = '{"digest": ' + "[" * 100_000 + "]" * 100_000 + "}\n"
+    # As a last line it would count as cut short.
+    (folder / "records.jsonl").write_text(deep + lines, "utf-8")
+    with pytest.raises(FormatError, match=r"records\.jsonl:1: .*nested too deep"):
         write_report(folder, tmp_path / "report.html")
 
 

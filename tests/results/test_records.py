@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 
 from honlearn.errors import DamageWarning, FormatError, InputError
 from honlearn.hon.edgelist import from_edges
-from honlearn.results.records import FILE, Records, digest_of, network_digest, plain
+from honlearn.results.records import FILE, JsonObjects, digest_of, network_digest, plain
 from honlearn.results.runs import read_records
 
 
 def test_records_are_found_again(tmp_path: Path) -> None:
     run = tmp_path / "new" / "run"
-    records = Records(run)
+    records = JsonObjects(run)
     for digest in ("a", "b"):
         records.append({"digest": digest, "scores": {"micro_f1": 0.5}, "name": "Zürich\n"})
-    again = Records(run)
+    again = JsonObjects(run)
     assert len(again) == 2
     assert "a" in again
     assert "c" not in again
@@ -33,20 +33,20 @@ def test_records_are_found_again(tmp_path: Path) -> None:
 
 def test_of_equal_digests_the_later_counts(tmp_path: Path) -> None:
     for value in (1, 2):
-        Records(tmp_path).append({"digest": "a", "value": value})
-    assert Records(tmp_path)["a"]["value"] == 2
-    assert len(Records(tmp_path)) == 1
+        JsonObjects(tmp_path).append({"digest": "a", "value": value})
+    assert JsonObjects(tmp_path)["a"]["value"] == 2
+    assert len(JsonObjects(tmp_path)) == 1
 
 
 def test_a_line_cut_anywhere_is_dropped_and_written_again(tmp_path: Path) -> None:
-    Records(tmp_path).append({"digest": "a"})
+    JsonObjects(tmp_path).append({"digest": "a"})
     first = (tmp_path / FILE).read_bytes()
-    Records(tmp_path).append({"digest": "b", "name": "ü"})
+    JsonObjects(tmp_path).append({"digest": "b", "name": "ü"})
     whole = (tmp_path / FILE).read_bytes()
     for cut in range(len(first) + 1, len(whole)):
         (tmp_path / FILE).write_bytes(whole[:cut])
         with pytest.warns(DamageWarning, match="last line was cut short or damaged and is left out"):
-            records = Records(tmp_path)
+            records = JsonObjects(tmp_path)
         assert (len(records), "b" in records) == (1, False)
         records.append({"digest": "b", "name": "ü"})
         assert (tmp_path / FILE).read_bytes() == whole
@@ -57,20 +57,20 @@ def test_a_damaged_last_line_is_put_aside_with_a_warning(tmp_path: Path, line: s
     whole = '{"digest": "a"}\n'
     (tmp_path / FILE).write_text(f"{whole}{line}\n")
     with pytest.warns(DamageWarning, match=r"records.jsonl: the last line was cut short or damaged"):
-        records = Records(tmp_path)
+        records = JsonObjects(tmp_path)
     assert [record["digest"] for record in records] == ["a"]
     assert (tmp_path / FILE).read_text() == whole
     assert (tmp_path / "records.damaged").read_text() == f"{line}\n"
     records.append({"digest": "b"})
-    assert [record["digest"] for record in Records(tmp_path)] == ["a", "b"]
+    assert [record["digest"] for record in JsonObjects(tmp_path)] == ["a", "b"]
 
 
 # The file may grow by half a line, as on a disk that is nearly full; then there is room again.
 FULL = """
 import resource, sys
 from honlearn.errors import InputError
-from honlearn.results.records import FILE, Records
-records = Records(sys.argv[1])
+from honlearn.results.records import FILE, JsonObjects
+records = JsonObjects(sys.argv[1])
 records.append({"digest": "a", "filler": "x" * 100})
 limit = records.path.stat().st_size + 50
 before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -89,39 +89,39 @@ def test_a_record_that_does_not_fit_is_an_error_and_leaves_nothing(tmp_path: Pat
     pytest.importorskip("resource")
     done = subprocess.run([sys.executable, "-c", FULL, tmp_path], capture_output=True, text=True, check=True)
     assert "records.jsonl: cannot be written: File too large; the lines before are kept" in done.stdout
-    assert [record["digest"] for record in Records(tmp_path)] == ["a", "c"]
+    assert [record["digest"] for record in JsonObjects(tmp_path)] == ["a", "c"]
 
 
 def test_a_line_that_another_process_left_unfinished_is_not_glued_to_the_next(tmp_path: Path) -> None:
-    records = Records(tmp_path)
+    records = JsonObjects(tmp_path)
     records.append({"digest": "a"})
     with (tmp_path / FILE).open("ab") as file:
         file.write(b'{"digest": "of a killed proc')
     records.append({"digest": "b"})
-    assert [record["digest"] for record in Records(tmp_path)] == ["a", "b"]
+    assert [record["digest"] for record in JsonObjects(tmp_path)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"no": "digest"}', "null", ""])
 def test_damage_before_the_end_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / FILE).write_text(f'{{"digest": "a"}}\n{line}\n{{"digest": "b"}}\n')
     with pytest.raises(FormatError, match=r"records.jsonl:2: not a record of honlearn; remove the line"):
-        Records(tmp_path)
+        JsonObjects(tmp_path)
 
 
 def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("")
     with pytest.raises(InputError, match="there is a file of this name; name a folder"):
-        Records(tmp_path / "run")
+        JsonObjects(tmp_path / "run")
 
 
 def test_numbers_that_json_lacks_are_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        Records(tmp_path).append({"digest": "a", "score": float("nan")})
+        JsonObjects(tmp_path).append({"digest": "a", "score": float("nan")})
     assert not (tmp_path / FILE).exists()
 
 
 def _append(folder: str, who: int) -> None:
-    records = Records(folder)
+    records = JsonObjects(folder)
     for i in range(30):
         records.append({"digest": f"{who}-{i}", "filler": "x" * 5000})
 
@@ -134,7 +134,7 @@ def test_processes_may_append_at_once(tmp_path: Path) -> None:
     for worker in workers:
         worker.join()
         assert worker.exitcode == 0
-    assert len(Records(tmp_path)) == 90
+    assert len(JsonObjects(tmp_path)) == 90
 
 
 @given(
@@ -170,5 +170,5 @@ def test_a_report_reads_past_a_damaged_last_line_and_changes_nothing(tmp_path: P
     good = json.dumps({"digest": "a", "configuration": asked, "scores": {}}) + "\n"
     for end in ('{"digest": "b", "conf', '{"digest": "b", "sc{"digest": "c"}\n'):
         (tmp_path / FILE).write_text(good + end)
-        assert [record["digest"] for record in read_records(tmp_path)] == ["a"]
+        assert [record.digest for record in read_records(tmp_path)] == ["a"]
         assert (tmp_path / FILE).read_text() == good + end

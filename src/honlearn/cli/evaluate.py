@@ -268,7 +268,7 @@ def tell_of_others(output: Path, jobs: Sequence[Any]) -> None:
     from honlearn.results.records import Records
 
     asked = {job.digest for job in jobs}
-    others = sum(record["digest"] not in asked for record in Records(output))
+    others = sum(record.digest not in asked for record in Records(output))
     if others:
         typer.echo(
             f"note: {output} holds {others:,} records with other models, data, settings or defaults; "

@@ -275,11 +275,11 @@ def _print(facts: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from honlearn.results.records import model_name
+    from honlearn.results.record import model_name
 
     apart = ("model", "name", "learner", "missing", "networks")
     shown = {key: value for key, value in facts.items() if key not in apart}
-    name = model_name({"model": facts["name"], "parameters": facts})
+    name = model_name(facts["name"], facts)
     table = Table(title=f"{name} → {facts['model']}", title_justify="left", box=box.SIMPLE)
     for key in shown:
         words = key.split("_")

@@ -15,6 +15,7 @@ import typer
 
 from honlearn.experiments.estimate import Planned, duration
 from honlearn.experiments.runner import Job, Watch, name_of
+from honlearn.results.record import Record
 
 SHOWN = {"micro_f1": "micro F1", "log_loss": "log loss"}
 LINKS_SHOWN = {"auprc": "AUPRC", "auroc": "AUROC"}
@@ -36,7 +37,7 @@ class Reporter(Watch):
     ) -> None:
         return
 
-    def __call__(self, job: Job, record: Mapping[str, Any], ran: bool) -> None:
+    def __call__(self, job: Job, record: Record, ran: bool) -> None:
         """A job is done: found from before, or run now."""
         self.done += 1
         if not ran:
@@ -47,12 +48,12 @@ class Reporter(Watch):
         self.ran += 1
         self.finished(job, record)
 
-    def finished(self, job: Job, record: Mapping[str, Any]) -> None:
+    def finished(self, job: Job, record: Record) -> None:
         """Print the scores of a job that ran now."""
-        scores = ", ".join(f"{name} {record['scores'][key]:.3f}" for key, name in self.shown.items())
+        scores = ", ".join(f"{name} {record.score(key):.3f}" for key, name in self.shown.items())
         left = self.left()
         self.print_line(
-            f"{self.done}/{self.total} {self.named(job)}: {scores}, {record['times']['fit_seconds']:.1f} s"
+            f"{self.done}/{self.total} {self.named(job)}: {scores}, {record.times.fit_seconds or 0.0:.1f} s"
             + (f", about {duration(left)} left" if left else "")
         )
 
@@ -104,7 +105,7 @@ class LiveReporter(Reporter):
         """A job begins."""
         self.running[job.digest] = (self.named(job), time.perf_counter())
 
-    def finished(self, job: Job, record: Mapping[str, Any]) -> None:
+    def finished(self, job: Job, record: Record) -> None:
         """Take the job from the table and print its scores above."""
         self.running.pop(job.digest, None)
         super().finished(job, record)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from honlearn.experiments.diversity import answers_of, losses, tested
 from honlearn.experiments.sources import Source
 from honlearn.hon.summary import node_homophily
+from honlearn.results.record import Record
 
 # Name, label of the axis, and whether it is counted on a logarithmic scale (of 1 + count).
 CHARACTERISTICS = {
@@ -48,13 +49,13 @@ def node_facts(source: Source) -> dict[str, dict[str, float]]:
     }
 
 
-def node_losses(folder: Path, records: Sequence[Mapping[str, Any]]) -> dict[tuple[int, str], float]:
+def node_losses(folder: Path, records: Sequence[Record]) -> dict[tuple[int, str], float]:
     """Return the test loss of each (seed, node); every node is tested once a seed."""
     found = {}
     for record, answers in answers_of(folder, records):
         truth, proba, _ = tested(answers)
         loss = losses(np.asarray(proba)[None], truth)[0]
-        seed = int(record["configuration"]["seed"])
+        seed = record.configuration.seed
         found.update(
             {(seed, node): float(value) for node, value in zip(answers.about["nodes"], loss, strict=True)}
         )

@@ -17,6 +17,7 @@ from honlearn.experiments.published import DATA, REPETITIONS, Cell, find, model_
 from honlearn.experiments.significance import Gap, Paired, gap, paired
 from honlearn.experiments.sources import Source
 from honlearn.experiments.tables import Table, as_printed, p_text, signed, spread
+from honlearn.results.record import required
 
 COLUMN = {"nodes": "micro F1", "links": "AUPRC"}
 INPUT = {"g1": "G1", "gk": "G2", "auto": "chosen"}
@@ -68,7 +69,7 @@ class Compared:
         mean, deviation = self.spread
         ours = self.ours or Measured()
         between, test = self.gap, self.test
-        sizes = [record["sizes"].get("parameters") for record in ours.records]
+        sizes = [record.sizes.parameters for record in ours.records]
         return {
             "data": self.data,
             "model": self.row.model,
@@ -89,7 +90,9 @@ class Compared:
             "mean_difference_to_reference": test.difference if test else None,
             "log_loss": ours.spread("log_loss")[0] if ours.records else None,
             "parameters": sizes[0] if sizes else None,
-            "fit_cpu_seconds": statistics.fmean(r["times"]["fit_cpu_seconds"] for r in ours.records)
+            "fit_cpu_seconds": statistics.fmean(
+                required(r.times.fit_cpu_seconds, "fit_cpu_seconds") for r in ours.records
+            )
             if ours.records
             else None,
             "settings_tried": ours.tried if ours.records else None,

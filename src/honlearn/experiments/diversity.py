@@ -7,7 +7,7 @@ first of the learners of a bag are a bag of that size, since a learner does not 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from honlearn.errors import InputError
 from honlearn.results.artefacts import Answers, read_answers
 from honlearn.results.metrics import FLOOR, kappas
+from honlearn.results.record import Record
 
 Numbers = NDArray[np.floating[Any]]
 
@@ -34,16 +35,16 @@ def tested(answers: Answers) -> tuple[NDArray[np.int64], Numbers, Numbers | None
     return truth, answers.arrays["proba"], answers.arrays.get("members")
 
 
-def answers_of(folder: Path, records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, Answers]]:
+def answers_of(folder: Path, records: Sequence[Record]) -> Iterator[tuple[Record, Answers]]:
     """Yield each record with the predictions of its fit; missing predictions are an error."""
     for record in records:
-        found = read_answers(folder, record["digest"])
+        found = read_answers(folder, record.digest)
         if found is None:
             raise InputError(f"{folder}: the answers of a fit are missing; run again and they are made")
         yield record, found
 
 
-def pair_facts(folder: Path, records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def pair_facts(folder: Path, records: Sequence[Record]) -> list[dict[str, Any]]:
     """Return one fact for each pair of learners in each record: kappa, and the mean of their losses."""
     facts = []
     for record, answers in answers_of(folder, records):
@@ -52,15 +53,15 @@ def pair_facts(folder: Path, records: Sequence[Mapping[str, Any]]) -> list[dict[
             continue
         agreement = kappas(members.argmax(2), members.shape[2])
         loss = losses(members, truth).mean(1)
-        asked = record["configuration"]
+        asked = record.configuration
         for a in range(len(members)):
             for b in range(a + 1, len(members)):
                 facts.append(
                     {
-                        "model": asked["model"],
-                        "input": asked["input"],
-                        "seed": asked["seed"],
-                        "fold": asked["fold"],
+                        "model": asked.model,
+                        "input": asked.input,
+                        "seed": asked.seed,
+                        "fold": asked.fold,
                         "learner": a,
                         "other": b,
                         "kappa": float(agreement[a, b]),
@@ -70,7 +71,7 @@ def pair_facts(folder: Path, records: Sequence[Mapping[str, Any]]) -> list[dict[
     return facts
 
 
-def size_facts(folder: Path, records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def size_facts(folder: Path, records: Sequence[Record]) -> list[dict[str, Any]]:
     """Return one fact for each record and number of learners: micro F1 and loss of that many."""
     facts = []
     for record, answers in answers_of(folder, records):
@@ -78,15 +79,15 @@ def size_facts(folder: Path, records: Sequence[Mapping[str, Any]]) -> list[dict[
         if members is None:
             continue
         sums = np.cumsum(np.asarray(members, np.float64), 0)
-        asked = record["configuration"]
+        asked = record.configuration
         for count in range(1, len(members) + 1):
             mean = sums[count - 1] / count
             facts.append(
                 {
-                    "model": asked["model"],
-                    "input": asked["input"],
-                    "seed": asked["seed"],
-                    "fold": asked["fold"],
+                    "model": asked.model,
+                    "input": asked.input,
+                    "seed": asked.seed,
+                    "fold": asked.fold,
                     "learners": count,
                     "micro_f1": float((mean.argmax(1) == truth).mean()),
                     "log_loss": float(losses(mean[None], truth).mean()),
@@ -95,13 +96,16 @@ def size_facts(folder: Path, records: Sequence[Mapping[str, Any]]) -> list[dict[
     return facts
 
 
-def fitted_size_facts(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def fitted_size_facts(records: Sequence[Record]) -> list[dict[str, Any]]:
     """Return one fact for each record: micro F1 and loss of an ensemble that was fitted with its size."""
     return [
         {
-            **{name: record["configuration"][name] for name in ("model", "input", "seed", "fold")},
-            "learners": int(record["configuration"]["parameters"]["n_learners"]),
-            **{score: float(record["scores"][score]) for score in ("micro_f1", "log_loss")},
+            "model": record.configuration.model,
+            "input": record.configuration.input,
+            "seed": record.configuration.seed,
+            "fold": record.configuration.fold,
+            "learners": int(record.configuration.parameters["n_learners"]),
+            **{score: record.score(score) for score in ("micro_f1", "log_loss")},
         }
         for record in records
     ]

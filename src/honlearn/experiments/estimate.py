@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from honlearn.experiments.runner import Job
-from honlearn.results.records import model_name
+from honlearn.results.record import Configuration, Record
 
 # Seconds for one learner, one epoch and a million numbers that pass along edges and through weights; measured
 # with DGE-bag on Wiki and on the bundled flights on one core. A guess, within a factor of three or so.
@@ -45,7 +45,7 @@ class Planned:
 
 def planned(
     jobs: Sequence[Job],
-    records: Iterable[Mapping[str, Any]],
+    records: Iterable[Record],
     n_edges: Mapping[str, int],
     *,
     setting: str = "",
@@ -57,11 +57,11 @@ def planned(
     `search_seconds` is what a search adds to each job, by the seconds that one fit takes.
     """
     known = list(records)
-    there = {record["digest"] for record in known}
+    there = {record.digest for record in known}
     groups: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
         asked = job.configuration
-        groups.setdefault((model_name(asked), asked["input"]), []).append(job)
+        groups.setdefault((asked.name, asked.input), []).append(job)
     found = []
     for (model, name), group in groups.items():
         done = sum(job.digest in there for job in group)
@@ -71,22 +71,19 @@ def planned(
     return found
 
 
-def seconds_of(
-    asked: Mapping[str, Any], records: Iterable[Mapping[str, Any]], edges: int
-) -> tuple[float, str]:
+def seconds_of(asked: Configuration, records: Iterable[Record], edges: int) -> tuple[float, str]:
     """Return the seconds that one job may take, and whether that is from records or a guess."""
     alike: dict[bool, list[float]] = {True: [], False: []}
     for record in records:
-        theirs = record["configuration"]
-        if (model_name(theirs), theirs["task"]) == (model_name(asked), asked["task"]):
-            times = record["times"]
-            same = theirs["parameters"] == asked["parameters"] and theirs["input"] == asked["input"]
-            alike[same].append(times["fit_seconds"] + times.get("predict_seconds", 0.0))
+        theirs, times = record.configuration, record.times
+        if (theirs.name, theirs.task) == (asked.name, asked.task) and times.fit_seconds is not None:
+            same = theirs.parameters == asked.parameters and theirs.input == asked.input
+            alike[same].append(times.fit_seconds + (times.predict_seconds or 0.0))
     for kind in (True, False):
         if alike[kind]:
             return statistics.fmean(alike[kind]), f"(from {len(alike[kind])})"
-    times = _LINKS if asked["task"] == "links" else 1
-    return times * _guess(asked["parameters"], edges), "(a guess)"
+    factor = _LINKS if asked.task == "links" else 1
+    return factor * _guess(asked.parameters, edges), "(a guess)"
 
 
 def _guess(parameters: Mapping[str, Any], edges: int) -> float:

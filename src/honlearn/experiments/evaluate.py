@@ -26,6 +26,7 @@ from honlearn.experiments.versions import versions
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.results.artefacts import answers_path
+from honlearn.results.record import ChosenNetwork, Configuration, DataDigests, Record, Sizes, Times
 from honlearn.results.records import digest_of, network_digest, plain
 from honlearn.seeds import derive_seed
 from honlearn.writing.atomic import atomic_binary
@@ -151,7 +152,7 @@ class Job:
     seed: int
     train: NDArray[np.int64]
     test: NDArray[np.int64]
-    configuration: Mapping[str, Any]
+    configuration: Configuration
     digest: str
 
 
@@ -183,26 +184,26 @@ def plan(data: NodeData, specs: Sequence[ModelSpec], folds: Folds, seeds: Sequen
                 for fold, test in enumerate(splits[seed]):
                     train = np.setdiff1d(np.arange(len(data.nodes)), test)
                     tested = digest_of(sorted(data.nodes[i] for i in test))
-                    configuration = {
-                        "task": "nodes",
-                        "model": spec.entry.name,
-                        "input": name,
-                        "seed": seed,
-                        "folds": folds.kind if folds.kind == "published" else f"{folds.kind} {folds.count}",
-                        "fold": fold,
-                        "parameters": parameters,
-                        "data": {"network": digests[name], "labels": labels, "test": tested},
-                    }
+                    configuration = Configuration(
+                        task="nodes",
+                        model=spec.entry.name,
+                        input=name,
+                        seed=seed,
+                        folds=folds.kind if folds.kind == "published" else f"{folds.kind} {folds.count}",
+                        fold=fold,
+                        parameters=parameters,
+                        data=DataDigests(digests[name], labels, tested),
+                    )
                     # The same for all models, so that they are compared on equal terms.
                     fit_seed = derive_seed(seed, "fit", fold)
-                    digest = digest_of(configuration)
+                    digest = digest_of(configuration.to_json())
                     jobs.append(Job(spec, network, fit_seed, train, test, configuration, digest))
     return jobs
 
 
 def run_job(
     job: Job, data: NodeData, artefacts_in: str | Path | None = None, threads: int | None = None
-) -> tuple[dict[str, Any], pandas.DataFrame]:
+) -> tuple[Record, pandas.DataFrame]:
     """Fit and test once; return the record and the predictions on the test nodes.
 
     With `artefacts_in` a run folder, what the report shows of this fit is kept there.
@@ -214,48 +215,43 @@ def run_job(
     fitted, fitted_cpu = time.perf_counter(), time.process_time()
     predictions = Predictions.of(estimator, nodes[job.test].tolist(), np.unique(labels).tolist())
     done, done_cpu = time.perf_counter(), time.process_time()
-    truth, parameters = labels[job.test], job.configuration["parameters"]
+    truth, parameters = labels[job.test], job.configuration.parameters
     if artefacts_in is not None:
         keep_node_answers(artefacts_in, job.digest, estimator, predictions, truth)
-    record = {
-        "digest": job.digest,
-        "configuration": dict(job.configuration),
-        "scores": predictions.scores(truth.tolist()),
-        "sizes": {
-            "train": len(job.train),
-            "test": len(job.test),
-            "classes": len(predictions.classes),
-            "unseen_classes": len(predictions.classes) - len(estimator.classes_),
-            "parameters": plain(getattr(estimator, "n_parameters_", None)),
-            **({"chosen": _chosen(estimator)} if isinstance(job.network, GramCounts) else {}),
-            **({"edge_power": estimator.edge_power_} if parameters.get("edge_power") == AUTO else {}),
-            **({"kernel_share": share} if (share := getattr(estimator, "kernel_share_", 0.0)) else {}),
-        },
-        "times": {
-            "fit_seconds": round(fitted - wall, 4),
-            "fit_cpu_seconds": round(fitted_cpu - cpu, 4),
-            "predict_seconds": round(done - fitted, 4),
-            "predict_cpu_seconds": round(done_cpu - fitted_cpu, 4),
-            "finished": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        },
-        "versions": versions(),
-    }
+    classes = len(predictions.classes)
+    sizes = Sizes(
+        train=len(job.train),
+        test=len(job.test),
+        counts={"classes": classes, "unseen_classes": classes - len(estimator.classes_)},
+        parameters=plain(getattr(estimator, "n_parameters_", None)),
+        chosen=_chosen(estimator) if isinstance(job.network, GramCounts) else None,
+        edge_power=estimator.edge_power_ if parameters.get("edge_power") == AUTO else None,
+        kernel_share=getattr(estimator, "kernel_share_", None) or None,
+    )
+    times = Times(
+        fit_seconds=round(fitted - wall, 4),
+        fit_cpu_seconds=round(fitted_cpu - cpu, 4),
+        predict_seconds=round(done - fitted, 4),
+        predict_cpu_seconds=round(done_cpu - fitted_cpu, 4),
+        finished=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+    )
+    found = predictions.scores(truth.tolist())
+    record = Record(job.digest, job.configuration, found, sizes, times, versions())
     table = predictions.table().rename(columns={"label": "predicted"})
     table.insert(1, "label", truth)
-    for place, name in enumerate(("model", "input", "seed", "fold")):
-        table.insert(place, name, job.configuration[name])
+    asked = job.configuration
+    table.insert(0, "model", asked.model)
+    table.insert(1, "input", asked.input)
+    table.insert(2, "seed", asked.seed)
+    table.insert(3, "fold", asked.fold)
     return record, table
 
 
-def _chosen(estimator: Any) -> dict[str, Any]:
+def _chosen(estimator: Any) -> ChosenNetwork:
     """Return what network a fit has chosen."""
     network, grown = estimator.network_, estimator.network_.parameters
-    return {
-        "order": grown.order,
-        "tau": None if grown.order == 1 else grown.tau,
-        "min_support": grown.min_support,
-        "nodes": network.n_nodes,
-    }
+    tau = None if grown.order == 1 else grown.tau
+    return ChosenNetwork(grown.order, tau, grown.min_support, network.n_nodes)
 
 
 @dataclass(frozen=True)
@@ -282,7 +278,7 @@ class NodeWork:
             return True
         return self.keep_predictions and not self.part(job).exists()
 
-    def run(self, job: Job) -> dict[str, Any]:
+    def run(self, job: Job) -> Record:
         """Fit and test once, keep what is asked for, and return the record."""
         kept = self.folder if self.keep_artefacts or self.need_answers else None
         record, table = run_job(job, self.data, kept, self.threads)
@@ -302,7 +298,7 @@ def evaluate(
     keep_artefacts: bool = False,
     processes: int = 1,
     watch: Watch | None = None,
-) -> Iterator[tuple[Job, dict[str, Any], bool]]:
+) -> Iterator[tuple[Job, Record, bool]]:
     """Run the jobs that have no record in `folder` yet; yield each job, its record, and whether it ran now.
 
     With `keep_predictions` the predictions on each test part are in ``predictions/<digest>.parquet``, and

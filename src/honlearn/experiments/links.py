@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -26,6 +26,7 @@ from honlearn.experiments.versions import versions
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.statistics import GrowParameters
 from honlearn.paths.paths import Paths
+from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
 from honlearn.results.records import digest_of, network_digest, plain
 from honlearn.seeds import derive_seed
 
@@ -79,7 +80,7 @@ class LinkJob:
     input: str
     repetition: int
     seed: int
-    configuration: Mapping[str, Any]
+    configuration: Configuration
     digest: str
 
 
@@ -139,23 +140,24 @@ def plan_links(data: LinkData, specs: Sequence[ModelSpec], seed: int) -> list[Li
         for name in data.inputs:
             for repetition in range(protocol.repetitions):
                 drawn = derive_seed(seed, "link repetition", repetition)
-                configuration = {
-                    "task": "links",
-                    "model": spec.entry.name,
-                    "input": name,
-                    "seed": seed,
-                    "folds": protocol.name,
-                    "fold": repetition,
-                    "parameters": parameters,
-                    "data": {"network": digest, "test": digest_of(data.split(drawn).names)},
-                }
-                jobs.append(LinkJob(given, name, repetition, drawn, configuration, digest_of(configuration)))
+                configuration = Configuration(
+                    task="links",
+                    model=spec.entry.name,
+                    input=name,
+                    seed=seed,
+                    folds=protocol.name,
+                    fold=repetition,
+                    parameters=parameters,
+                    data=DataDigests(digest, test=digest_of(data.split(drawn).names)),
+                )
+                own = digest_of(configuration.to_json())
+                jobs.append(LinkJob(given, name, repetition, drawn, configuration, own))
     return jobs
 
 
 def run_link_job(
     job: LinkJob, data: LinkData, artefacts_in: str | Path | None = None, threads: int | None = None
-) -> dict[str, Any]:
+) -> Record:
     """Fit on what may be seen, test on the pairs held out, and return the record.
 
     With `artefacts_in` a run folder, what the report shows of this fit is kept there.
@@ -184,25 +186,22 @@ def run_link_job(
         # New links are asked for once a row; other repetitions would only repeat them.
         whole = data.network if job.repetition == 0 else None
         keep_link_answers(artefacts_in, job.digest, estimator, tested, whole)
-    return {
-        "digest": job.digest,
-        "configuration": dict(job.configuration),
-        "scores": link_scores(split.labels, linked, members),
-        "sizes": {
-            "train": 2 * (split.counts["positives"] - split.counts["tested"] - split.counts["reversed"]),
-            "test": len(split.labels),
-            **split.counts,
-            "parameters": plain(getattr(estimator, "n_parameters_", None)),
-        },
-        "times": {
-            "fit_seconds": round(fitted - wall, 4),
-            "fit_cpu_seconds": round(fitted_cpu - cpu, 4),
-            "predict_seconds": round(done - fitted, 4),
-            "predict_cpu_seconds": round(done_cpu - fitted_cpu, 4),
-            "finished": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        },
-        "versions": versions(),
-    }
+    counts = split.counts
+    sizes = Sizes(
+        train=2 * (counts["positives"] - counts["tested"] - counts["reversed"]),
+        test=len(split.labels),
+        counts=counts,
+        parameters=plain(getattr(estimator, "n_parameters_", None)),
+    )
+    times = Times(
+        fit_seconds=round(fitted - wall, 4),
+        fit_cpu_seconds=round(fitted_cpu - cpu, 4),
+        predict_seconds=round(done - fitted, 4),
+        predict_cpu_seconds=round(done_cpu - fitted_cpu, 4),
+        finished=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+    )
+    scores = link_scores(split.labels, linked, members)
+    return Record(job.digest, job.configuration, scores, sizes, times, versions())
 
 
 @dataclass(frozen=True)
@@ -217,7 +216,7 @@ class LinkWork:
         """Return False: a record of links is all there is."""
         return False
 
-    def run(self, job: LinkJob) -> dict[str, Any]:
+    def run(self, job: LinkJob) -> Record:
         """Fit and test once, and return the record."""
         return run_link_job(job, self.data, self.artefacts_in, self.threads)
 
@@ -230,7 +229,7 @@ def evaluate_links(
     keep_artefacts: bool = False,
     processes: int = 1,
     watch: Watch | None = None,
-) -> Iterator[tuple[LinkJob, dict[str, Any], bool]]:
+) -> Iterator[tuple[LinkJob, Record, bool]]:
     """Run the jobs that have no record in `folder`; yield each job, its record, and whether it ran now."""
     work = LinkWork(data, Path(folder) if keep_artefacts else None, threads_for(processes))
     if keep_artefacts:

@@ -29,13 +29,13 @@ from honlearn.experiments.selection import best_on_test, points
 from honlearn.experiments.sources import Source
 from honlearn.experiments.spaces import Space, own_space, paper_space
 from honlearn.hon.build import DEFAULT_MAX_ORDER, count_grams
+from honlearn.results.record import Record
 from honlearn.results.records import Records
 
 PROTOCOLS = ("nested", "paper", "fixed")
 SCORE = {"nodes": "micro_f1", "links": "auprc"}
 _NO_MEMORY = "the network is of first order"
 _TRY_LESS = "with a smaller --tau or --min-support its paths may grow more"
-Record = Mapping[str, Any]
 SettingsOf = Callable[[Entry], Mapping[str, Any]]
 
 
@@ -61,7 +61,7 @@ class Measured:
 
     def scores(self, name: str) -> list[float]:
         """Return a score of each record."""
-        return [float(record["scores"][name]) for record in self.records]
+        return [record.score(name) for record in self.records]
 
     def spread(self, name: str) -> tuple[float, float | None]:
         """Return mean and deviation (n − 1) of a score; the deviation is None for a single record."""
@@ -142,7 +142,7 @@ class Bench:
         if self.task == "nodes":
             jobs = plan(self._node_data(row.input), [spec], self.how.folds, self.how.seeds)
             most = self.how.first_folds
-            return [job for job in jobs if most is None or job.configuration["fold"] < most]
+            return [job for job in jobs if most is None or job.configuration.fold < most]
         data = self._link_data()
         made = [job for seed in self.how.seeds for job in plan_links(data, [spec], seed)]
         return [job for job in made if job.input == row.input]
@@ -208,7 +208,7 @@ class Bench:
             records = self._run([job for group in jobs.values() for job in group], need_answers, is_default)
             for row, group in jobs.items():
                 known = [records[job.digest] for job in group if job.digest in records]
-                seconds[row] += sum(r["times"]["fit_seconds"] for r in known)
+                seconds[row] += sum(r.times.fit_seconds or 0.0 for r in known)
                 if len(known) == len(group):
                     tried[row].append(known)
                 else:

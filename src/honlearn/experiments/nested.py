@@ -22,6 +22,7 @@ from honlearn.experiments.links import LinkJob, LinkWork
 from honlearn.experiments.predictions import Predictions
 from honlearn.experiments.search import Budget, Found, search
 from honlearn.experiments.spaces import Space
+from honlearn.results.record import Configuration, Record
 from honlearn.results.records import digest_of
 from honlearn.seeds import derive_seed
 
@@ -37,7 +38,7 @@ class SearchedJob:
     job: Job | LinkJob
     space: Space
     budget: Budget
-    configuration: Mapping[str, Any]
+    configuration: Configuration
     digest: str
 
     @classmethod
@@ -49,8 +50,8 @@ class SearchedJob:
             "minutes": budget.minutes,
             "trials": budget.trials,
         }
-        configuration = {**job.configuration, "search": how}
-        return cls(job, space, budget, configuration, digest_of(configuration))
+        configuration = replace(job.configuration, search=how)
+        return cls(job, space, budget, configuration, digest_of(configuration.to_json()))
 
     def spec(self, point: Mapping[str, Any] | None) -> ModelSpec:
         """Return the model with the settings of a point; what the user has set stays."""
@@ -71,7 +72,7 @@ class NestedWork:
         """Return whether a file of a job is asked for and not there."""
         return self.work.lacks(job)
 
-    def run(self, job: Any) -> dict[str, Any]:
+    def run(self, job: Any) -> Record:
         """Search inside the training part, fit with the best settings, test, and return the record."""
         if not isinstance(job, SearchedJob):
             return self.work.run(job)
@@ -81,10 +82,9 @@ class NestedWork:
         chosen = job.spec(found.point)
         final = replace(job.job, spec=chosen, configuration=job.configuration, digest=job.digest)
         record = self.work.run(final)  # type: ignore[arg-type]
-        record["search"] = {**found.described(), "parameters": chosen.configuration()}
-        record["times"]["search_seconds"] = record["search"]["seconds"]
-        record["times"]["search_cpu_seconds"] = round(spent, 4)
-        return record
+        outcome = {**found.described(), "parameters": chosen.configuration()}
+        times = replace(record.times, search_seconds=outcome["seconds"], search_cpu_seconds=round(spent, 4))
+        return replace(record, search=outcome, times=times)
 
     def _search(self, job: SearchedJob) -> Found:
         inner, seed = job.job, derive_seed(job.job.seed, "search")

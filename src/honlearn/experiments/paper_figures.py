@@ -27,6 +27,7 @@ from honlearn.experiments.plots import Panel, Plot, Series
 from honlearn.experiments.published import model_label
 from honlearn.experiments.registry import find_model
 from honlearn.experiments.shapes import keyword_for, with_shape
+from honlearn.results.record import required
 
 FIGURES = ("depth", "diversity", "ensemble-size", "training-time", "characteristics", "tau")
 DEPTHS, TAUS = (1, 2, 3), (0.5, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -255,8 +256,11 @@ def training_time(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
         for row, measured in found.items():
             fact = _summary(bench, row, measured, epochs=int(row.column.split()[0]))
             records = list(answers_of(bench.folder, measured.records))
-            for clock in ("fit_seconds", "fit_cpu_seconds"):
-                fact[clock] = statistics.fmean(record["times"][clock] for record, _ in records)
+            times = [record.times for record, _ in records]
+            fact["fit_seconds"] = statistics.fmean(required(one.fit_seconds, "fit_seconds") for one in times)
+            fact["fit_cpu_seconds"] = statistics.fmean(
+                required(one.fit_cpu_seconds, "fit_cpu_seconds") for one in times
+            )
             last = [
                 answer.about["history"][-1].get("loss") for _, answer in records if answer.about["history"]
             ]

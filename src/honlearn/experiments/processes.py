@@ -19,8 +19,9 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Generic
 
 from honlearn.errors import HonlearnError
-from honlearn.experiments.runner import JobError, JobT, Record, Watch, Work, name_of, threads_for
+from honlearn.experiments.runner import JobError, JobT, Watch, Work, name_of, threads_for
 from honlearn.interrupts import ending_on_sigterm
+from honlearn.results.record import Record
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 _PATROL_SECONDS = 1.0

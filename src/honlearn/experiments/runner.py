@@ -8,24 +8,22 @@ has its record is not run again. One job that fails does not stop the others; it
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from honlearn.errors import HonlearnError, check_integer, listed
-from honlearn.results.checked import check_whole
-from honlearn.results.records import Records, model_name
+from honlearn.results.record import Configuration, Record
+from honlearn.results.records import Records
 from honlearn.writing.locks import locked_folder
-
-Record = dict[str, Any]
 
 
 class Job(Protocol):
     """What is asked for once: a configuration, and the digest of it under which the record is kept."""
 
     @property
-    def configuration(self) -> Mapping[str, Any]:
-        """Everything that decides the result, as plain values."""
+    def configuration(self) -> Configuration:
+        """Everything that decides the result."""
 
     @property
     def digest(self) -> str:
@@ -62,7 +60,7 @@ class JobError(HonlearnError, RuntimeError):
 def name_of(job: Job) -> str:
     """Return a job in words: model, input, seed and fold."""
     asked = job.configuration
-    return f"{model_name(asked)} {asked['input']} seed {asked['seed']} fold {asked['fold']}"
+    return f"{asked.name} {asked.input} seed {asked.seed} fold {asked.fold}"
 
 
 def threads_for(processes: int) -> int | None:
@@ -99,8 +97,8 @@ def _run_all(
     jobs = list({job.digest: job for job in jobs}.values())
     waiting = [job for job in jobs if job.digest not in records or work.lacks(job)]
     for job in jobs:
-        if job.digest in records and "configuration" in records[job.digest]:
-            check_whole(records[job.digest], f"{records.path}: {job.digest}")
+        if job.digest in records:
+            records[job.digest].check_whole(f"{records.path}: {job.digest}")
     due = {job.digest for job in waiting}
     if processes > 1 and len(waiting) > 1:
         outcomes = _elsewhere(work, waiting, min(processes, len(waiting)), watch)

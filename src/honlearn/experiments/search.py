@@ -20,7 +20,7 @@ from typing import Any
 
 from honlearn.errors import FormatError, HonlearnError, InputError, check_integer, check_real
 from honlearn.experiments.spaces import Space
-from honlearn.results.records import Records
+from honlearn.results.records import JsonObjects
 from honlearn.seeds import derive_seed
 from honlearn.stored import Fields, shown
 
@@ -104,7 +104,7 @@ def search(
 
     `evaluate` takes a point, or None for the defaults, and returns a score, the higher the better.
     """
-    kept = Records(folder)
+    kept = JsonObjects(folder)
     trials = _read_trials(kept, space)
     suggest = _Suggestions(space, seed)
     repeats = 0
@@ -230,7 +230,7 @@ def _written(trial: Trial, number: int) -> dict[str, Any]:
     return {"digest": str(number), **facts, "repeats": trial.repeats, "error": trial.error}
 
 
-def _read_trials(kept: Records, space: Space) -> list[Trial]:
+def _read_trials(kept: JsonObjects, space: Space) -> list[Trial]:
     """Return the trials in their order, each a point of the space or the default."""
     advice = "remove the file to search anew"
     found = {record["digest"]: Fields(record, str(kept.path), advice=advice) for record in kept}

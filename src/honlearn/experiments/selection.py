@@ -8,14 +8,13 @@ records: for each test part the setting is chosen on the other parts.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from honlearn.experiments.spaces import Space
+from honlearn.results.record import Record
 from honlearn.seeds import generator
-
-Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Selected:
 
 def best_on_test(settings: Sequence[Sequence[Record]], score: str) -> Selected:
     """Return the best of several settings, each with its records on the same test parts, in one order."""
-    table = [[float(record["scores"][score]) for record in records] for records in settings]
+    table = [[record.score(score) for record in records] for records in settings]
     means = [statistics.fmean(row) for row in table]
     place = max(range(len(means)), key=means.__getitem__)
     parts = len(table[0])

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from honlearn.results.metrics import LEAST_PAIRS, corrected_t_test
+from honlearn.results.record import Record
+from honlearn.results.summary import pairs
 
 LEVEL = 0.05
 LOWER_IS_BETTER = ("log_loss",)
-
-Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,11 @@ class Paired:
 
 def paired(ours: Sequence[Record], theirs: Sequence[Record], score: str = "micro_f1") -> Paired | None:
     """Compare two models on the (seed, fold, test part) that both have; None where there is none."""
-    first, second = ({_pair(record): record for record in records} for records in (ours, theirs))
-    both = [key for key in first if key in second]
+    both = pairs(ours, theirs)
     if not both:
         return None
-    values = [first[key]["scores"][score] - second[key]["scores"][score] for key in both]
-    share = statistics.fmean(first[key]["sizes"]["test"] / first[key]["sizes"]["train"] for key in both)
+    values = [one.score(score) - other.score(score) for one, other in both]
+    share = statistics.fmean(one.test_share for one, _ in both)
     return Paired(len(both), statistics.fmean(values), corrected_t_test(values, share), wilcoxon(values))
 
 
@@ -74,11 +72,6 @@ def wilcoxon(differences: Sequence[float]) -> float | None:
     from scipy import stats
 
     return float(stats.wilcoxon(values, correction=True).pvalue)
-
-
-def _pair(record: Record) -> tuple[Any, ...]:
-    asked = record["configuration"]
-    return asked["seed"], asked["fold"], asked["data"]["test"]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 from honlearn.errors import FormatError, MissingFileError, did_you_mean, listed
 from honlearn.experiments.registry import Entry
-from honlearn.experiments.shapes import keyword_for, shape_of, with_shape
+from honlearn.experiments.shapes import KEYWORDS, keyword_for, shape_of, with_shape
 from honlearn.stored import Fields, read_json
 
 _DEPTH, _UNITS = (1, 2, 3), (128, 256, 512, 1024, 2048)
@@ -90,28 +90,38 @@ class Space:
 
 def paper_space(entry: Entry, given: Mapping[str, Any] = {}) -> Space:
     """Return the grid of Table 4 for a model, without what is `given` already or cannot stand beside it."""
+    from honlearn.tasks.nested import translated
+
     grid = _DGE if entry.name.startswith("dge-") else PAPER.get(entry.name, {})
-    kept, left_out, known = {}, [], entry.parameters(given)
+    # Given as width or n_layers, a size leaves the other open; the model itself has widths for both.
+    flat, known = translated(entry.estimator(), given), entry.parameters(given)
+    kept, left_out = {}, []
     for size, choices in grid.items():
         word = keyword_for(entry, size.removesuffix("_2"))
         # A learner that is given may lack what the usual one has.
         if word is None or word not in known:
             left_out.append(size)
-        elif word not in given and (fitting := _beside(size, choices, given)):
+        elif not _is_given(size, given) and (fitting := _beside(size, choices, given, flat)):
             kept[size] = fitting
     fixed = _constants(entry) if grid else {}
-    free = {word: value for word, value in fixed.items() if word not in given}
+    free = {word: value for word, value in fixed.items() if word not in flat}
     return Space("paper", kept, free, tuple(left_out), shape_of(entry.parameters(given))[0])
 
 
-def _beside(size: str, choices: tuple[Any, ...], given: Mapping[str, Any]) -> tuple[Any, ...]:
+def _is_given(size: str, given: Mapping[str, Any]) -> bool:
+    return any(word in given for word in KEYWORDS[size.removesuffix("_2")])
+
+
+def _beside(
+    size: str, choices: tuple[Any, ...], given: Mapping[str, Any], flat: Mapping[str, Any]
+) -> tuple[Any, ...]:
     """Return the choices that can stand beside what is given: a fan-out for each layer, whole heads."""
-    if size == "layers" and given.get("fan_outs") is not None:
-        return (len(given["fan_outs"]),)
-    if size == "heads" and given.get("widths"):
-        return tuple(heads for heads in choices if shape_of(given)[1] % heads == 0)
-    if size == "width" and given.get("heads"):
-        return tuple(width for width in choices if width % given["heads"] == 0)
+    if size == "layers" and flat.get("fan_outs") is not None:
+        return (len(flat["fan_outs"]),)
+    if size == "heads" and _is_given("width", given):
+        return tuple(heads for heads in choices if shape_of(flat)[1] % heads == 0)
+    if size == "width" and flat.get("heads"):
+        return tuple(width for width in choices if width % flat["heads"] == 0)
     return choices
 
 

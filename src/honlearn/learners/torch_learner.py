@@ -222,6 +222,13 @@ class TorchLearner(Learner):
         """The width of a representation; what lies before it is the module's own."""
         return self.out_channels
 
+    def made(self) -> dict[str, Any]:
+        """Return plain values that tell one module from another: who makes it, and its weights' shapes."""
+        name = getattr(self.make, "__qualname__", type(self.make).__qualname__)
+        module = _made(self, self.in_channels, torch.Generator())
+        shapes = {name: list(weight.shape) for name, weight in module.named_parameters()}
+        return {"function": name, "module": repr(module), "weights": shapes}
+
     @property
     def hidden_dropout(self) -> float:  # type: ignore[override]
         """The module's own affair; of pairs, what is dropped between their dense layer and the classes."""

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from honlearn.errors import MissingFileError
 from honlearn.experiments.significance import LEVEL, paired
@@ -20,8 +19,7 @@ from honlearn.experiments.tables import Table, p_text, signed, spread
 from honlearn.pages.descriptions import DESCRIPTIONS
 from honlearn.pages.run_folders import RunFolder, read_runs
 from honlearn.pages.template import write_page
-
-Record = Mapping[str, Any]
+from honlearn.results.record import ChosenNetwork, Record, required
 
 REFERENCE = "published"
 # What a run's folder is called, and what was done in it; in this order they stand on the page.
@@ -30,7 +28,7 @@ IDEAS = {
     "published": "the paper's method on the higher-order network: roots not masked, names only; but exact "
     "neighbourhoods, square roots of the weights, all relatives at inference, early stopping for each "
     "learner and a second training",
-    "no-echo": "roots are masked in their own neighbourhood (`echo=False`)",
+    "no-echo": "roots are masked in their own neighbourhood (`mask_self=True`)",
     "path-vectors": "path vectors beside names (`path_features=64`)",
     "kernel": "kernel ridge regression on path vectors has a share in the prediction (`kernel_share=auto`)",
     "both": "masked roots and path vectors: the learners without the kernel",
@@ -114,7 +112,7 @@ def _section(data: str, ideas: Mapping[str, RunFolder]) -> DataSection:
     for name in _ordered(ideas):
         records = ideas[name].records
         cells = [name, _spread(records, "micro_f1"), _spread(records, "log_loss")]
-        single = [r["scores"]["single_micro_f1"] for r in records if "single_micro_f1" in r["scores"]]
+        single = [value for r in records if (value := r.scores.get("single_micro_f1")) is not None]
         cells.append(f"{statistics.fmean(single):.3f}" if single else "–")
         if name == REFERENCE or REFERENCE not in ideas:
             cells += ["–", "–"]
@@ -122,24 +120,26 @@ def _section(data: str, ideas: Mapping[str, RunFolder]) -> DataSection:
             for score in ("micro_f1", "log_loss"):
                 test = paired(records, ideas[REFERENCE].records, score)
                 cells.append("–" if test is None else f"{signed(test.difference)} ({p_text(test.p_value)})")
-        shares = [record["sizes"].get("kernel_share", 0.0) for record in records]
-        cpu = statistics.fmean(record["times"]["fit_cpu_seconds"] for record in records)
+        shares = [record.sizes.kernel_share or 0.0 for record in records]
+        cpu = statistics.fmean(
+            required(record.times.fit_cpu_seconds, "fit_cpu_seconds") for record in records
+        )
         rows.append([*cells, f"{statistics.fmean(shares):.2f}", f"{cpu:.1f}", str(len(records))])
     columns = ["idea", "micro F1", "log loss", "one learner", "Δ F1 (p)", "Δ log loss (p)"]
     columns += ["kernel's share", "CPU s", "fits"]
-    chosen = [_structure(r) for run in ideas.values() for r in run.records if r["sizes"].get("chosen")]
+    chosen = [_structure(r.sizes.chosen) for run in ideas.values() for r in run.records if r.sizes.chosen]
     table = Table(data, data, columns, rows, left=1)
     return DataSection(data, DESCRIPTIONS.get(data, ""), table, Counter(chosen).most_common())
 
 
 def _spread(records: Sequence[Record], score: str) -> str:
-    values = [record["scores"][score] for record in records]
+    values = [record.score(score) for record in records]
     return spread(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None)
 
 
-def _structure(record: Record) -> str:
+def _structure(chosen: ChosenNetwork) -> str:
     """Return a chosen structure in words."""
-    chosen = record["sizes"]["chosen"]
-    if chosen["order"] == 1:
+    if chosen.order == 1:
         return "first order"
-    return f"order {chosen['order']}, tau {chosen['tau']:g}, min_support {chosen['min_support']}"
+    tau = "none" if chosen.tau is None else f"{chosen.tau:g}"
+    return f"order {chosen.order}, tau {tau}, min_support {chosen.min_support}"

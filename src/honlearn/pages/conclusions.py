@@ -68,7 +68,7 @@ def conclude(results: Results) -> Conclusions | None:
     reference = reference_of(results)
     if reference is None:
         return None
-    gains = [record["scores"].get("gain") for record in reference.records]
+    gains = [record.scores.get("gain") for record in reference.records]
     known = [gain for gain in gains if gain is not None]
     return Conclusions(
         score=SCORE[results.task],
@@ -77,7 +77,7 @@ def conclude(results: Results) -> Conclusions | None:
         memory=_memory(results),
         others=_against_others(results, reference),
         gain=statistics.fmean(known) if known else None,
-        has_kernel=bool(reference.records[0]["configuration"]["parameters"].get("kernel_share")),
+        has_kernel=bool(reference.records[0].configuration.parameters.get("kernel_share")),
         published=_against_published(results),
     )
 

@@ -27,6 +27,7 @@ from honlearn.pages.descriptions import DESCRIPTIONS
 from honlearn.pages.run_folders import ModelResults, Results, default_parameters, gather, read_runs
 from honlearn.pages.template import write_page
 from honlearn.results.metrics import LEAST_PAIRS
+from honlearn.results.record import required
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def make_page(words: Sequence[str], target: Path) -> list[Path]:
         not_measured=_not_measured(everything),
         runs=runs,
         machines=_distinct(run.about["machine"] for run in runs if run.about.get("machine")),
-        versions=_distinct(record["versions"] for run in runs for record in run.records),
+        versions=_distinct(dict(record.versions) for run in runs for record in run.records),
     )
     return [target, *figures]
 
@@ -124,15 +125,17 @@ def _cells(
     else:
         test = paired(model.records, reference.records, score)
         cells.append(f"{p_text(test.p_value)}, {p_text(test.p_wilcoxon)}" if test else "–")
-    cpu = statistics.fmean(record["times"]["fit_cpu_seconds"] for record in model.records)
-    size = model.records[0]["sizes"].get("parameters")
+    cpu = statistics.fmean(
+        required(record.times.fit_cpu_seconds, "fit_cpu_seconds") for record in model.records
+    )
+    size = model.records[0].sizes.parameters
     cells += [f"{found.spread('log_loss')[0]:.3f}", f"{cpu:.1f}", f"{size:,}" if size else "–"]
     return [*cells, str(len(model.records))]
 
 
 def _table_notes(results: Results) -> list[str]:
-    folds = {record["configuration"]["folds"] for model in results.models for record in model.records}
-    seeds = sorted({record["configuration"]["seed"] for model in results.models for record in model.records})
+    folds = {record.configuration.folds for model in results.models for record in model.records}
+    seeds = sorted({record.configuration.seed for model in results.models for record in model.records})
     kind = "folds" if results.task == "nodes" else "pairs held out"
     searched = [model for model in results.models if model.searched]
     notes = [f"{kind}: {', '.join(sorted(map(str, folds)))}; seeds: {', '.join(map(str, seeds))}"]
@@ -147,7 +150,7 @@ def _table_notes(results: Results) -> list[str]:
     usual = default_parameters("dge-bag", "nodes")["n_learners"]
     sizes: dict[int, list[str]] = {}
     for model in results.models:
-        learners = model.records[0]["configuration"]["parameters"].get("n_learners", usual)
+        learners = model.records[0].configuration.parameters.get("n_learners", usual)
         if learners != usual:
             sizes.setdefault(learners, []).append(f"{model_label(model.model)} {INPUT[model.input]}")
     notes += [f"{learners} learners, not {usual}: {', '.join(names)}" for learners, names in sizes.items()]

@@ -19,11 +19,9 @@ from honlearn.errors import MissingFileError, ParameterError
 from honlearn.experiments.evaluate import ModelSpec
 from honlearn.experiments.nested import SEARCHES
 from honlearn.experiments.registry import find_model
-from honlearn.results.checked import check_whole
+from honlearn.results.record import Record
 from honlearn.results.records import FILE, Records, digest_of
 from honlearn.stored import Fields, read_json
-
-Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -38,13 +36,12 @@ class RunFolder:
     @property
     def cpu_hours(self) -> float:
         """Hours of processor time of all fits, predictions and searches."""
-        clocks = ("fit_cpu_seconds", "predict_cpu_seconds", "search_cpu_seconds")
-        return float(sum(r["times"].get(clock, 0.0) for r in self.records for clock in clocks)) / 3600
+        return sum(record.times.cpu_seconds for record in self.records) / 3600
 
     @property
     def seeds(self) -> list[int]:
         """The seeds of the records, in order."""
-        return sorted({int(record["configuration"]["seed"]) for record in self.records})
+        return sorted({record.configuration.seed for record in self.records})
 
     @property
     def commands(self) -> list[str]:
@@ -102,7 +99,7 @@ def _read(folder: Path, name: str | None) -> RunFolder:
             about |= _about(folder / file)
     records = tuple(Records(folder))
     for record in records:
-        check_whole(record, f"{folder / FILE}: {record['digest']}")
+        record.check_whole(f"{folder / FILE}: {record.digest}")
     return RunFolder(folder, name or about.get("data") or _data_name(folder, about), about, records)
 
 
@@ -133,7 +130,7 @@ def gather(runs: Sequence[RunFolder]) -> list[Results]:
     groups: dict[tuple[str, str], list[Record]] = {}
     for run in runs:
         for record in run.records:
-            groups.setdefault((run.data, record["configuration"]["task"]), []).append(record)
+            groups.setdefault((run.data, record.configuration.task), []).append(record)
     made = [Results(data, task, _model_results(records)) for (data, task), records in groups.items()]
     return sorted(made, key=lambda results: (_first(runs, results.data), results.task == "links"))
 
@@ -150,43 +147,43 @@ def _model_results(records: Sequence[Record]) -> list[ModelResults]:
     are compared with all else equal.
     """
     usual = [record for record in records if _is_usual(record)] or list(records)
-    folds = _most(str(record["configuration"]["folds"]) for record in usual)
-    same = [record for record in records if str(record["configuration"]["folds"]) == folds]
+    folds = _most(record.configuration.folds or "" for record in usual)
+    same = [record for record in records if record.configuration.folds == folds]
     networks = {
-        name: _most(_network(record) for record in same if record["configuration"]["input"] == name)
-        for name in dict.fromkeys(record["configuration"]["input"] for record in same)
+        name: _most(_network(record) for record in same if record.configuration.input == name)
+        for name in dict.fromkeys(record.configuration.input for record in same)
     }
-    main = [record for record in same if _network(record) == networks[record["configuration"]["input"]]]
+    main = [record for record in same if _network(record) == networks[record.configuration.input]]
     results = []
-    for model in dict.fromkeys(record["configuration"]["model"] for record in main):
-        own = [record for record in main if record["configuration"]["model"] == model]
+    for model in dict.fromkeys(record.configuration.model for record in main):
+        own = [record for record in main if record.configuration.model == model]
         settings = {_setting(record): record for record in own}
         preferred = {key: _is_usual(record) for key, record in settings.items()}
         chosen = _most([_setting(record) for record in own], preferred)
         kept = [record for record in own if _setting(record) == chosen]
-        searched = "search" in kept[0]["configuration"]
-        for name in dict.fromkeys(record["configuration"]["input"] for record in kept):
-            found = {r["digest"]: r for r in kept if r["configuration"]["input"] == name}
+        searched = kept[0].configuration.search is not None
+        for name in dict.fromkeys(record.configuration.input for record in kept):
+            found = {r.digest: r for r in kept if r.configuration.input == name}
             results.append(ModelResults(model, name, list(found.values()), len(settings) - 1, searched))
     return results
 
 
 def _network(record: Record) -> str:
-    return str(record["configuration"]["data"]["network"])
+    return record.configuration.data.network or ""
 
 
 def _setting(record: Record) -> str:
-    asked = record["configuration"]
-    return digest_of([asked["parameters"], asked.get("search")])
+    asked = record.configuration
+    return digest_of([asked.parameters, asked.search])
 
 
 def _is_usual(record: Record) -> bool:
     """Return whether a record's settings were searched or are the model's defaults of today."""
-    asked = record["configuration"]
-    if "search" in asked:
+    asked = record.configuration
+    if asked.search is not None:
         return True
-    defaults = default_parameters(asked["model"], asked["task"])
-    return all(asked["parameters"].get(key) == value for key, value in defaults.items() if key != "directed")
+    defaults = default_parameters(asked.model, asked.task)
+    return all(asked.parameters.get(key) == value for key, value in defaults.items() if key != "directed")
 
 
 @cache
@@ -223,10 +220,10 @@ def without_folders(command: str) -> str:
 
 def _guessed(run: RunFolder) -> list[str]:
     """Return a command that would make these records, as far as they are known."""
-    asked = [record["configuration"] for record in run.records]
-    inputs = {configuration["input"] for configuration in asked}
-    models = [f"--model {shlex.quote(name)}" for name in dict.fromkeys(c["model"] for c in asked)]
-    task = "" if asked[0]["task"] == "nodes" else " --task links"
+    asked = [record.configuration for record in run.records]
+    inputs = {configuration.input for configuration in asked}
+    models = [f"--model {shlex.quote(name)}" for name in dict.fromkeys(c.model for c in asked)]
+    task = "" if asked[0].task == "nodes" else " --task links"
     which = "auto" if inputs == {"auto"} else "all" if "auto" in inputs else "both"
     which = f"{which} --paths PATHS" if "auto" in inputs else which if len(inputs) > 1 else min(inputs)
     return [

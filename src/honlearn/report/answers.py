@@ -69,7 +69,7 @@ def answers_of(study: Study, model: ModelRecords) -> ModelPredictions | None:
         values = joined(name, 1)
         return None if values is None else values.astype(np.float32)
 
-    folds = [int(record["configuration"]["fold"]) for record, _ in found]
+    folds = [record.configuration.fold for record, _ in found]
     sizes = [len(answers.about["nodes"]) for _, answers in found]
     return ModelPredictions(
         [node for _, answers in found for node in answers.about["nodes"]],

@@ -9,7 +9,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from honlearn.results.runs import ModelRecords, Record, Study
+from honlearn.errors import FormatError
+from honlearn.results.record import Record
+from honlearn.results.runs import ModelRecords, Study
 from honlearn.results.summary import compare
 
 # Score → what it is called, whether more is better. The first that a record has is the main one.
@@ -44,7 +46,6 @@ def model_scores(study: Study) -> list[dict[str, Any]]:
     main = next(iter(SCORES[study.task]))
     found = []
     for model in study.models:
-        times = [record.get("times", {}) for record in model.records]
         found.append(
             {
                 "name": model.name,
@@ -53,12 +54,12 @@ def model_scores(study: Study) -> list[dict[str, Any]]:
                 "records": len(model.records),
                 "folds": [_fold(record) for record in model.records],
                 "scores": {
-                    name: spread([record["scores"].get(name) for record in model.records])
+                    name: spread([record.scores.get(name) for record in model.records])
                     for name in SCORES[study.task]
                 },
-                "fit_seconds": spread([time.get("fit_seconds") for time in times]),
-                "fit_cpu_seconds": spread([time.get("fit_cpu_seconds") for time in times]),
-                "parameters": spread([record.get("sizes", {}).get("parameters") for record in model.records]),
+                "fit_seconds": spread([record.times.fit_seconds for record in model.records]),
+                "fit_cpu_seconds": spread([record.times.fit_cpu_seconds for record in model.records]),
+                "parameters": spread([record.sizes.parameters for record in model.records]),
                 "p_value": _p(model, study.models[0], main) if model is not study.models[0] else None,
                 "against_g1": _against_first_order(model, study.models, main),
             }
@@ -67,8 +68,7 @@ def model_scores(study: Study) -> list[dict[str, Any]]:
 
 
 def _fold(record: Record) -> str:
-    asked = record["configuration"]
-    return f"{asked['seed']}/{asked['fold']}"
+    return f"{record.configuration.seed}/{record.configuration.fold}"
 
 
 def _against_first_order(model: ModelRecords, models: Sequence[ModelRecords], main: str) -> float | None:
@@ -79,7 +79,7 @@ def _against_first_order(model: ModelRecords, models: Sequence[ModelRecords], ma
 def _p(ours: ModelRecords, theirs: ModelRecords, score: str) -> float | None:
     try:
         return compare(ours.records, theirs.records, score)
-    except (KeyError, TypeError):  # a record of another program that lacks the score or its sizes
+    except FormatError:  # a record of another program that lacks the score or its sizes
         return None
 
 
@@ -99,20 +99,19 @@ def spread(values: Sequence[Any]) -> dict[str, Any] | None:
 def what_was_run(study: Study, about: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return facts of a study, each with a name and a text."""
     records = [record for model in study.models for record in model.records]
-    asked = records[0]["configuration"]
     facts = {
         "Task": "classes of nodes" if study.task == "nodes" else "links",
         "Models": ", ".join(dict.fromkeys(model.model for model in study.models)),
         "Inputs": ", ".join(_INPUTS.get(i, i) for i in dict.fromkeys(model.input for model in study.models)),
-        "Folds" if study.task == "nodes" else "Held out": str(asked.get("folds", "")),
+        "Folds" if study.task == "nodes" else "Held out": records[0].configuration.folds or "",
         "Seeds": ", ".join(map(str, sorted({seed for model in study.models for seed in model.seeds}))),
         "Fits": f"{len(records):,}",
         "Network file": str(about.get("network", "")),
         "Labels file": str(about.get("labels", "")) if study.task == "nodes" else "",
         "Last fit": study.finished.replace("T", " ").replace("+00:00", " UTC"),
     }
-    versions = records[-1].get("versions") or {}
-    facts["Made with"] = ", ".join(f"{name} {version}" for name, version in versions.items())
+    made_with = records[-1].versions
+    facts["Made with"] = ", ".join(f"{name} {version}" for name, version in made_with.items())
     return [{"name": name, "text": text} for name, text in facts.items() if text]
 
 

@@ -110,13 +110,13 @@ def _evidence(
     there = {name: one for name, one in predictions.items() if one is not None}
     calibration = {name: reliability(one) for name, one in there.items()}
     first = study.models[0].records
-    folds = len({record["configuration"]["fold"] for record in first})
+    folds = len({record.configuration.fold for record in first})
     return Evidence(
         task=study.task,
         models=models,
         labels=labels if study.task == "nodes" else None,
         folds=folds,
-        test_size=min((int(record.get("sizes", {}).get("test", 0)) for record in first), default=0),
+        test_size=min((record.sizes.test or 0 for record in first), default=0),
         missing=[str(note) for note in about.get("notes", []) if "not in the network" in str(note)],
         entities=0 if network is None else network.n_entities,
         conditional=0 if network is None else network.n_conditional,

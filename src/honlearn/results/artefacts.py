@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import FormatError, HonlearnError
-from honlearn.results.checked import NAME, check_answers
+from honlearn.results.checked import check_answers
+from honlearn.results.record import NAME
 from honlearn.results.records import digest_of, network_digest
 from honlearn.stored import Fields, parse_json, read_json, read_npz
 from honlearn.stored.parse import first_line

@@ -1,8 +1,8 @@
 """Records of a run: one line of JSON for each finished job, appended so that a kill loses at most that job.
 
-In: plain dictionaries with a ``digest`` of what was asked. Out: ``records.jsonl``, and from it the records
-by digest. A last line that is damaged is removed with a warning, since a kill or a full disk may leave one;
-damage elsewhere is an error.
+In: records (or trials of a search), each with a digest of what was asked. Out: ``records.jsonl``, and from it
+the same by digest. A last line that is damaged is removed with a warning, since a kill or a full disk may
+leave one; damage elsewhere is an error.
 """
 
 from __future__ import annotations
@@ -13,50 +13,39 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from honlearn.errors import DamageWarning, FormatError, InputError
-from honlearn.results.checked import parse_record
+from honlearn.results.record import Record, checked_digest
+from honlearn.stored import Fields, parse_json
 from honlearn.writing import lines
 
 FILE = "records.jsonl"
 _DAMAGED = "records.damaged"
-_USUAL_LEARNER = "sage"
+Entry = TypeVar("Entry")
 
 
-def model_name(configuration: Mapping[str, Any]) -> str:
-    """Return what tables call a model: its name, and its learner where that is not the usual one.
-
-    >>> model_name({"model": "dge-bag", "parameters": {"learner": "gat"}})
-    'dge-bag (gat)'
-    >>> model_name({"model": "gat", "parameters": {"learner": "gat"}})
-    'gat'
-    """
-    model = str(configuration["model"])
-    learner = (configuration.get("parameters") or {}).get("learner")
-    return model if learner in (None, _USUAL_LEARNER, model) else f"{model} ({learner})"
-
-
-class Records:
-    """The records of one run folder, by digest; of two with the same digest the later one counts.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Records(folder).append({"digest": "a1", "scores": {"micro_f1": 0.5}})
-    ...     Records(folder)["a1"]["scores"]
-    {'micro_f1': 0.5}
-    """
+class JsonLines(Generic[Entry]):
+    """The lines of one folder, by digest; of two with the same digest the later one counts."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.path = Path(folder) / FILE
-        self._found: dict[str, dict[str, Any]] = {}
+        self._found: dict[str, Entry] = {}
         if self.path.parent.exists() and not self.path.parent.is_dir():
             raise InputError(f"{self.path.parent}: there is a file of this name; name a folder")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.exists():
             self._read()
+
+    def _parse(self, line: bytes, where: str) -> Entry:
+        """Return what a line of JSON holds, checked."""
+        raise NotImplementedError
+
+    def _values(self, entry: Entry) -> Mapping[str, Any]:
+        """Return plain values of which a line is made, a ``digest`` among them."""
+        raise NotImplementedError
 
     def _read(self) -> None:
         content = self.path.read_bytes()
@@ -65,13 +54,13 @@ class Records:
             self._remove(rest)
         for number, line in enumerate(content[: len(content) - len(rest)].split(b"\n")[:-1], 1):
             try:
-                record = parse_record(line, "it")
+                entry = self._parse(line, "it")
             except FormatError as error:
                 raise FormatError(
                     f"{self.path}:{number}: not a record of honlearn; remove the line, or the file to "
                     f"start anew ({error})"
                 ) from None
-            self._found[record["digest"]] = record
+            self._found[self._values(entry)["digest"]] = entry
 
     def _remove(self, line: bytes) -> None:
         """Take a damaged line from the end of the file, and say so; where that cannot be, pass over it."""
@@ -90,23 +79,55 @@ class Records:
             stacklevel=4,
         )
 
-    def append(self, record: dict[str, Any]) -> None:
-        """Add a record: one line, on the disk before this returns, or an error and the file as before."""
-        line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+    def append(self, entry: Entry) -> None:
+        """Add an entry: one line, on the disk before this returns, or an error and the file as before."""
+        values = self._values(entry)
+        line = json.dumps(values, ensure_ascii=False, allow_nan=False)
         lines.append_line(self.path, line.encode())
-        self._found[record["digest"]] = record
+        self._found[values["digest"]] = entry
 
     def __contains__(self, digest: str) -> bool:
         return digest in self._found
 
-    def __getitem__(self, digest: str) -> dict[str, Any]:
+    def __getitem__(self, digest: str) -> Entry:
         return self._found[digest]
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[Entry]:
         return iter(self._found.values())
 
     def __len__(self) -> int:
         return len(self._found)
+
+
+class Records(JsonLines[Record]):
+    """The records of one run folder, by digest.
+
+    >>> import tempfile
+    >>> from honlearn.results.record import Configuration
+    >>> record = Record("a1", Configuration("gcn", "gk", seed=0, fold=0), {"micro_f1": 0.5})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Records(folder).append(record)
+    ...     Records(folder)["a1"].scores
+    {'micro_f1': 0.5}
+    """
+
+    def _parse(self, line: bytes, where: str) -> Record:
+        return Record.parse(line, where)
+
+    def _values(self, entry: Record) -> Mapping[str, Any]:
+        return entry.to_json()
+
+
+class JsonObjects(JsonLines[Mapping[str, Any]]):
+    """JSON objects with a digest, such as the trials of a search; whoever reads them checks the rest."""
+
+    def _parse(self, line: bytes, where: str) -> Mapping[str, Any]:
+        found = Fields(parse_json(line, where, advice="remove the line"), where, advice="remove the line")
+        checked_digest(found)
+        return found.values
+
+    def _values(self, entry: Mapping[str, Any]) -> Mapping[str, Any]:
+        return entry
 
 
 def damaged_end(content: bytes) -> bytes:

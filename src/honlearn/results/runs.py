@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from honlearn.errors import FormatError, HonlearnError, InputError, MissingFileError, listed
 from honlearn.results import artefacts
-from honlearn.results.checked import parse_record
-from honlearn.results.records import FILE, damaged_end, digest_of, model_name
+from honlearn.results.record import Configuration, DataDigests, Record
+from honlearn.results.records import FILE, damaged_end, digest_of
 from honlearn.stored import Fields, read_json
 
 if TYPE_CHECKING:
     from honlearn.hon.network import HigherOrderNetwork
 
-Record = Mapping[str, Any]
 Found = TypeVar("Found")
 
 
@@ -38,18 +37,17 @@ class ModelRecords:
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The settings of the model."""
-        found: Mapping[str, Any] = self.records[0]["configuration"].get("parameters") or {}
-        return found
+        return self.records[0].configuration.parameters
 
     @property
     def seeds(self) -> list[int]:
         """The seeds, ascending."""
-        return sorted({int(record["configuration"]["seed"]) for record in self.records})
+        return sorted({record.configuration.seed for record in self.records})
 
     def of_seed(self, seed: int) -> list[Record]:
         """Return the records of one seed, by fold."""
-        chosen = [record for record in self.records if record["configuration"]["seed"] == seed]
-        return sorted(chosen, key=lambda record: int(record["configuration"]["fold"]))
+        chosen = [record for record in self.records if record.configuration.seed == seed]
+        return sorted(chosen, key=lambda record: record.configuration.fold)
 
 
 @dataclass(frozen=True)
@@ -62,13 +60,13 @@ class Study:
     run: Path
     task: str
     models: Sequence[ModelRecords]
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: DataDigests = field(default_factory=DataDigests)
     damaged: dict[str, None] = field(default_factory=dict, compare=False)
 
     @property
     def finished(self) -> str:
         """When the last record was made."""
-        return max(str(record.get("times", {}).get("finished", "")) for record in self._records())
+        return max(record.times.finished or "" for record in self._records())
 
     def _records(self) -> Iterator[Record]:
         return (record for model in self.models for record in model.records)
@@ -76,9 +74,9 @@ class Study:
     def network(self) -> HigherOrderNetwork | None:
         """Return the network, the higher-order one where both took part; None where none was kept."""
         wanted: dict[str, None] = {}
-        for record in sorted(self._records(), key=lambda record: record["configuration"]["input"] != "gk"):
-            data = record["configuration"].get("data") or {}
-            wanted.setdefault(str(data.get("network")))
+        for record in sorted(self._records(), key=lambda record: record.configuration.input != "gk"):
+            if record.configuration.data.network is not None:
+                wanted.setdefault(record.configuration.data.network)
         for digest in wanted:
             found = self._whole(partial(artefacts.read_network, self.run, digest))
             if found is not None:
@@ -94,8 +92,8 @@ class Study:
 
     def labels(self) -> dict[str, str] | None:
         """Return the class of each labelled node; None for links, and where they were not kept."""
-        digest = self.data.get("labels")
-        return None if digest is None else self._whole(lambda: artefacts.read_labels(self.run, str(digest)))
+        digest = self.data.labels
+        return None if digest is None else self._whole(partial(artefacts.read_labels, self.run, digest))
 
     def facts(self) -> dict[str, dict[str, Any]]:
         """Return what is known of nodes, such as coordinates; empty where nothing was kept."""
@@ -103,7 +101,7 @@ class Study:
 
     def answers(self, record: Record) -> artefacts.Answers | None:
         """Return the predictions of the fit of a record; None where they were not kept."""
-        return self._whole(lambda: artefacts.read_answers(self.run, record["digest"], self.task))
+        return self._whole(lambda: artefacts.read_answers(self.run, record.digest, self.task))
 
 
 @dataclass(frozen=True)
@@ -120,12 +118,11 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     root = Path(folder)
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in read_records(root):
-        asked = record["configuration"]
-        data = asked.get("data") or {}
-        about = str(data.get("labels") or data.get("network") or "")
-        groups.setdefault((str(asked.get("task", "nodes")), about), []).append(record)
+        asked = record.configuration
+        about = asked.data.labels or asked.data.network or ""
+        groups.setdefault((asked.task, about), []).append(record)
     studies = [
-        Study(root, task, _models(records), records[0]["configuration"].get("data") or {})
+        Study(root, task, _models(records), records[0].configuration.data)
         for (task, _), records in groups.items()
     ]
     return Run(root, sorted(studies, key=lambda study: study.finished, reverse=True), _about(root))
@@ -151,17 +148,12 @@ def read_records(folder: Path) -> list[Record]:
     whole = content[: len(content) - len(damaged_end(content))]
     for number, line in enumerate(whole.split(b"\n")[:-1], 1):
         try:
-            record = parse_record(line, "it")
-            lacking = [part for part in ("configuration", "scores") if part not in record]
+            record = Record.parse(line, "it")
         except FormatError as error:
             raise FormatError(
                 f"{path}:{number}: not a record of an evaluation; remove the line ({error})"
             ) from None
-        if lacking:
-            raise FormatError(
-                f"{path}:{number}: not a record of an evaluation; remove the line (it has no {lacking[0]!r})"
-            )
-        found[record["digest"]] = record
+        found[record.digest] = record
     if not found:
         raise InputError(f"{path}: no record in it; let the run finish at least one fit")
     return list(found.values())
@@ -171,9 +163,8 @@ def _models(records: Sequence[Record]) -> list[ModelRecords]:
     """Return the models in the order of their first records; settings are named only where they differ."""
     groups: dict[tuple[str, str, str, str], list[Record]] = {}
     for record in records:
-        asked = record["configuration"]
-        settings = digest_of(asked.get("parameters") or {})
-        key = (model_name(asked), asked["input"], str(asked.get("folds", "")), settings)
+        asked = record.configuration
+        key = (asked.name, asked.input, asked.folds or "", digest_of(asked.parameters))
         groups.setdefault(key, []).append(record)
     twins: dict[tuple[str, str], list[list[Record]]] = {}
     for (model, name, *_), group in groups.items():
@@ -188,13 +179,14 @@ def _difference(group: Sequence[Record], twins: Sequence[Sequence[Record]]) -> s
     """Return in brackets what sets a model apart from others of the same name and input."""
     if len(twins) == 1:
         return ""
-    asked = [
-        {**(g[0]["configuration"].get("parameters") or {}), "folds": g[0]["configuration"].get("folds")}
-        for g in twins
-    ]
+    asked = [_settings(g[0].configuration) for g in twins]
     own = next(values for values, g in zip(asked, twins, strict=True) if g is group)
     differing = [key for key in own if any(other.get(key) != own[key] for other in asked)]
     return f" ({', '.join(f'{key}={own[key]}' for key in differing[:4])})"
+
+
+def _settings(asked: Configuration) -> dict[str, Any]:
+    return {**asked.parameters, "folds": asked.folds}
 
 
 def _about(root: Path) -> dict[str, Any]:

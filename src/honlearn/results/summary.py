@@ -14,13 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from honlearn.results.metrics import corrected_t_test
-from honlearn.results.records import model_name
+from honlearn.results.record import Record
 from honlearn.writing.atomic import atomic_text
 
 SCORES = ("micro_f1", "macro_f1", "log_loss", "accuracy", "single_micro_f1", "gain", "disagreement")
-TIMES = ("fit_seconds", "fit_cpu_seconds")
-
-Record = Mapping[str, Any]
 
 
 def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list[dict[str, Any]]:
@@ -33,15 +30,16 @@ def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list
     """
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        asked = record["configuration"]
-        groups.setdefault((model_name(asked), asked["input"]), []).append(record)
+        groups.setdefault((record.configuration.name, record.configuration.input), []).append(record)
     summaries: list[dict[str, Any]] = []
     for (model, name), group in groups.items():
         summary: dict[str, Any] = {"model": model, "input": name, "records": len(group)}
-        for part, keys in (("scores", scores), ("times", TIMES)):
-            for key in keys:
-                mean, deviation = _spread([record[part].get(key) for record in group])
-                summary |= {f"{key}_mean": mean, f"{key}_std": deviation}
+        values = {key: [record.scores.get(key) for record in group] for key in scores}
+        values["fit_seconds"] = [record.times.fit_seconds for record in group]
+        values["fit_cpu_seconds"] = [record.times.fit_cpu_seconds for record in group]
+        for key, known in values.items():
+            mean, deviation = _spread(known)
+            summary |= {f"{key}_mean": mean, f"{key}_std": deviation}
         summary["p_value"] = compare(group, next(iter(groups.values())), scores[0]) if summaries else None
         summaries.append(summary)
     return summaries
@@ -49,19 +47,17 @@ def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list
 
 def compare(ours: Sequence[Record], theirs: Sequence[Record], score: str = "micro_f1") -> float | None:
     """Return the p-value of the difference in a score over the (seed, fold) that both have."""
-    first, second = ({_pair(record): record for record in records} for records in (ours, theirs))
-    both = [key for key in first if key in second]
+    both = pairs(ours, theirs)
     if not both:
         return None
-    differences = [first[key]["scores"][score] - second[key]["scores"][score] for key in both]
-    shares = [first[key]["sizes"]["test"] / first[key]["sizes"]["train"] for key in both]
-    return corrected_t_test(differences, statistics.fmean(shares))
+    differences = [one.score(score) - other.score(score) for one, other in both]
+    return corrected_t_test(differences, statistics.fmean(one.test_share for one, _ in both))
 
 
-def _pair(record: Record) -> tuple[Any, ...]:
-    """Return what must be equal for two records to be a pair: seed, fold, and the nodes tested."""
-    asked = record["configuration"]
-    return asked["seed"], asked["fold"], asked["data"]["test"]
+def pairs(ours: Sequence[Record], theirs: Sequence[Record]) -> list[tuple[Record, Record]]:
+    """Return the records of two models on the same test parts: of one seed, one fold, and the same tested."""
+    other = {record.test_part: record for record in theirs}
+    return [(record, other[part]) for part, record in {r.test_part: r for r in ours}.items() if part in other]
 
 
 def _spread(values: Sequence[float | None]) -> tuple[float | None, float | None]:

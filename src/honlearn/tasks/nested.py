@@ -322,7 +322,10 @@ def _learners_with(owner: type[Nested], value: Any, settings: Mapping[str, Any])
 
 
 def flat_values(owner: type, task: str, flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every flat parameter with its value: the default, what suits the task, or what is given."""
+    """Return every flat parameter with its value: the default, what suits the task, or what is given.
+
+    Of several kinds of learner a flat name has the value of the first; ``learners`` has all of each kind.
+    """
     given = translated(owner, flat)
     values = {name: parameter.default for name, parameter in flat_keywords(owner).items()}
     if not issubclass(owner, Nested):
@@ -350,9 +353,9 @@ def _values_of(kinds: Sequence[Learner], names: Container[str]) -> dict[str, Any
         first = [kind.kind for kind in kinds].index(one.kind) == place
         prefix = one.kind if first else f"{one.kind}-{place + 1}"
         for name, value in one.get_params(deep=False).items():
-            if name == "make":
-                # A function has no value that could be compared; its name tells which one it was.
-                value = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
+            if isinstance(one, TorchLearner) and name == "make":
+                # A function has no value that could be compared; what it makes has.
+                value = one.made()
             elif name not in names:
                 continue
             if repr(out.setdefault(name, value)) != repr(value):

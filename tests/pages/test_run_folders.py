@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from honlearn.experiments.run_folders import gather, read_runs, without_folders
 
 from honlearn.errors import FormatError
+from honlearn.pages.run_folders import gather, read_runs, without_folders
 from honlearn.results.records import FILE
 
 RECORD: dict[str, Any] = {
@@ -37,15 +37,42 @@ def written(folder: Path, record: dict[str, Any], about: str = '{"data": "air"}'
     return [str(folder)]
 
 
-def test_a_whole_record_makes_a_row(tmp_path: Path) -> None:
+def test_a_whole_record_gives_results_of_its_model(tmp_path: Path) -> None:
     [results] = gather(read_runs(written(tmp_path, RECORD)))
-    assert (results.data, [row.model for row in results.rows]) == ("air", ["gcn"])
+    assert (results.data, [one.model for one in results.models]) == ("air", ["gcn"])
 
 
-@pytest.mark.parametrize("part", ["configuration", "scores", "sizes", "times", "versions"])
-def test_records_that_lack_a_part_are_told(tmp_path: Path, part: str) -> None:
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        ("configuration", r":1: .*'configuration' is not there"),
+        ("scores", r":1: .*'scores' is not there"),
+        ("sizes", ": a1: 'sizes': 'train' is not there"),
+        ("times", ": a1: 'times': 'fit_seconds' is not there"),
+        ("versions", ": a1: 'versions' is not there"),
+    ],
+)
+def test_records_that_lack_a_part_are_told(tmp_path: Path, part: str, told: str) -> None:
     record = {name: value for name, value in RECORD.items() if name != part}
-    with pytest.raises(FormatError, match=rf"records\.jsonl: a1: '{part}' is not there"):
+    with pytest.raises(FormatError, match=rf"records\.jsonl{told}"):
+        read_runs(written(tmp_path, record))
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        ("configuration", "folds"),
+        ("data", "network"),
+        ("data", "test"),
+        ("scores", "micro_f1"),
+        ("sizes", "test"),
+        ("times", "fit_cpu_seconds"),
+    ],
+)
+def test_records_that_lack_a_value_are_told(tmp_path: Path, part: str, name: str) -> None:
+    record = json.loads(json.dumps(RECORD))
+    del (record["configuration"]["data"] if part == "data" else record[part])[name]
+    with pytest.raises(FormatError, match=rf"records\.jsonl: a1: '{part}': '{name}' is not there"):
         read_runs(written(tmp_path, record))
 
 
