@@ -194,7 +194,7 @@ def translated(owner: type, flat: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> from honlearn.tasks.nodes import DGEClassifier
     >>> translated(DGEClassifier, {"learner.heads": 4, "n_layers": 3, "width": 16, "echo": True})
-    {'heads': 4, 'widths': (16, 16, 16), 'mask_self': False}
+    {'heads': 4, 'mask_self': False, 'widths': (16, 16, 16)}
     """
     if not issubclass(owner, Nested):
         return dict(flat)
