@@ -95,8 +95,10 @@ def test_what_is_given_is_not_searched() -> None:
     own = own_space(bag, {"widths": [[4], [4, 4]], "n_learners": [1, 2]}, {"n_learners": 2})
     assert own.dimensions == {"widths": ((4,), (4, 4))}
     assert own.settings(bag, {"widths": (4,)}) == {"widths": (4,)}
-    with pytest.raises(FormatError, match="names 'width'; did you mean 'widths'"):
-        own_space(bag, {"width": [3]})
+    # Short names of the command line are words of a space too.
+    assert own_space(bag, {"width": [3]}).dimensions == {"width": (3,)}
+    with pytest.raises(FormatError, match="names 'widhts'; did you mean 'widths'"):
+        own_space(bag, {"widhts": [3]})
     with pytest.raises(FormatError, match=r"choices of 'widths' must be a list .* Got 3"):
         own_space(bag, {"widths": 3})
 
