@@ -71,15 +71,15 @@ class SmallWork:
         return Record(job.digest, job.configuration, {"micro_f1": 0.5}, sizes, times, made_by)
 
 
-class Listener(Watch):
+class Recorder(Watch):
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        self.events: list[str] = []
 
     def started(self, job: Any) -> None:
-        self.heard.append(f"started {job.digest}")
+        self.events.append(f"started {job.digest}")
 
     def failed(self, job: Any, error: Exception) -> None:
-        self.heard.append(f"failed {job.digest}")
+        self.events.append(f"failed {job.digest}")
 
 
 def small(*names: str) -> list[Small]:
@@ -93,13 +93,13 @@ def without_times(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_job_that_fails_stops_no_other(tmp_path: Path, processes: int) -> None:
-    jobs, heard = small("a", "wrong1", "b", "wrong2", "c", "a"), Listener()
-    done, run = [], run_all(SmallWork(tmp_path), jobs, tmp_path, processes=processes, watch=heard)
+    jobs, seen = small("a", "wrong1", "b", "wrong2", "c", "a"), Recorder()
+    done, run = [], run_all(SmallWork(tmp_path), jobs, tmp_path, processes=processes, watch=seen)
     message = r"wrong1 cannot be used \(so failed 2 of 5 jobs, also wrong2 gk"
     with pytest.raises(InputError, match=message):
         done.extend((job.name, record.versions["honlearn"], ran) for job, record, ran in run)
     assert sorted(done) == [("a", "a", True), ("b", "b", True), ("c", "c", True)]
-    assert sorted(heard.heard) == sorted(
+    assert sorted(seen.events) == sorted(
         [f"started {name}" for name in ("a", "wrong1", "b", "wrong2", "c")]
         + ["failed wrong1", "failed wrong2"]
     )

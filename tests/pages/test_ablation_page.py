@@ -32,7 +32,7 @@ def run(folder: Path, which: str = "gk", **settings: object) -> None:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("ablations")
-    run(root / "planted" / "published", echo=True, path_features=0)
+    run(root / "planted" / "published", mask_self=False, path_features=0)
     run(root / "planted" / "both")
     run(root / "planted" / "chosen", "auto")
     run(root / "other" / "both")
