@@ -18,7 +18,8 @@ from honlearn.ensemble.checkpoint import save_checkpoint
 from honlearn.ensemble.training import Trainer
 from honlearn.errors import FormatError
 from honlearn.stored import read_safetensors
-from honlearn.tasks.held import Ledger, Tally
+from honlearn.tasks.held import HeldOutScore, Ledger
+from honlearn.tasks.nested import nested
 
 OPTIONS = {**FAST, "max_epochs": 4, "patience": 4}
 
@@ -47,7 +48,8 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def go_on(path: Path) -> DGEClassifier:
     hon, nodes, y = communities()
-    return DGEClassifier(hon, **OPTIONS, checkpoint=path, checkpoint_seconds=0.0).fit(nodes, y)
+    flat = {**OPTIONS, "checkpoint": path, "checkpoint_seconds": 0.0}
+    return DGEClassifier(hon, **nested(DGEClassifier, flat)).fit(nodes, y)
 
 
 def edited(
@@ -64,7 +66,7 @@ def edited(
 
 def test_an_edit_of_nothing_goes_on(checkpoint: bytes, tmp_path: Path) -> None:
     nodes = communities()[1]
-    straight = DGEClassifier(communities()[0], **OPTIONS).fit(*communities()[1:])
+    straight = DGEClassifier(communities()[0], **nested(DGEClassifier, OPTIONS)).fit(*communities()[1:])
     resumed = go_on(edited(tmp_path / "fit.ckpt", checkpoint, lambda record, tensors: None))
     assert resumed.predict_proba(nodes).tobytes() == straight.predict_proba(nodes).tobytes()
     assert resumed.history_.equals(straight.history_)
@@ -92,9 +94,9 @@ def test_a_checkpoint_that_was_cut_is_told(checkpoint: bytes, tmp_path: Path, cu
     [
         (lambda r, t: r.update(epoch="x"), "'epoch' must be a whole number of at least 0"),
         (lambda r, t: r.update(stage=5), "no position in a training of 1 stages"),
-        (lambda r, t: r.update(live=[99]), "'live' must be a list of whole numbers from 0 to"),
+        (lambda r, t: r.update(active=[99]), "'active' must be a list of whole numbers from 0 to"),
         (lambda r, t: r.update(loss=[0.5]), "no position in a training"),
-        (lambda r, t: r.update(best=[0.5]), "'live' must be a list"),
+        (lambda r, t: r.update(best=[0.5]), "'active' must be a list"),
         (lambda r, t: r.update(best_epoch=[0]), "'best_epoch' must be a list of"),
         (lambda r, t: r.update(history=[[]]), "'history' must be a list of JSON objects"),
         (lambda r, t: r.update(history=[{"loss": "x"}]), "'loss' must be a number"),
@@ -122,12 +124,15 @@ def test_records_and_tensors_that_do_not_fit_are_told(
         ([[1, 0.0]], {}, "'done' must be a list of 4 numbers"),
         (7, {}, "'done' must be a list"),
         ([], {}, "does not fit this training"),
-        ([[1, 0.0, 0.0, 0.0]], {"chance0": torch.zeros(3)}, "does not fit this training"),
+        ([[1, 0.0, 0.0, 0.0]], {"probability0": torch.zeros(3)}, "does not fit this training"),
     ],
 )
 def test_the_ledger_of_a_choice_is_as_careful(tmp_path: Path, done: Any, tensors: Any, told: str) -> None:
     path = tmp_path / "choice.ckpt"
-    whole = {"chance0": torch.zeros(5, dtype=torch.float64), "voices0": torch.zeros(5, dtype=torch.int64)}
+    whole = {
+        "probability0": torch.zeros(5, dtype=torch.float64),
+        "n_votes0": torch.zeros(5, dtype=torch.int64),
+    }
     save_checkpoint(path, "mark", {"done": done}, {**whole, **tensors})
     with pytest.raises(FormatError, match=told):
-        Ledger(path, "mark").resume([Tally(chance=np.zeros(5), voices=np.zeros(5, np.int64))])
+        Ledger(path, "mark").resume([HeldOutScore(probability=np.zeros(5), n_votes=np.zeros(5, np.int64))])

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from honlearn.baselines.gcn import GCNClassifier
 from safetensors.torch import load_file, save_file
 from scipy.sparse import csr_array
 from task_cases import FAST, communities
@@ -19,18 +18,22 @@ from task_cases import FAST, communities
 from honlearn import DGEClassifier, DGELinkPredictor, load_model
 from honlearn.baselines.honem import HONEMLinkPredictor
 from honlearn.baselines.popularity import PopularityPredictor
+from honlearn.baselines.single import GCNClassifier
 from honlearn.errors import FormatError
+from honlearn.tasks.nested import nested
 from honlearn.tasks.storage import _config_digest
 
 Edit = Callable[[dict[str, Any]], Any]
+LEARNER, TRAINING = "parameters.learner.parameters.", "parameters.training.parameters."
+KERNEL = "parameters.path_kernel"
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ensemble") / "model"
     hon, nodes, y = communities()
-    given = {**FAST, "max_epochs": 2, "features": csr_array(np.eye(60))}
-    DGEClassifier(hon, **given).fit(nodes[::2], y[::2]).save(folder)
+    flat = {**FAST, "max_epochs": 2, "fan_outs": None, "features": csr_array(np.eye(60))}
+    DGEClassifier(hon, **nested(DGEClassifier, flat)).fit(nodes[::2], y[::2]).save(folder)
     return folder
 
 
@@ -108,30 +111,50 @@ def test_a_file_elsewhere_is_not_listed(model: Path, tmp_path: Path) -> None:
         (put("seed", "x"), "'seed' must be a whole number of at least 0"),
         (put("seed", -1), "'seed' must be a whole number of at least 0"),
         (put("parameters", []), "'parameters' must be a JSON object"),
-        (put("parameters.checkpoint", "/tmp/x"), "'checkpoint' is not known"),
-        (put("parameters.device", "cuda"), "'device' is not known"),
-        (put("parameters.widths", "wide"), "'widths' parameter of DGEClassifier must be whole numbers"),
-        (put("parameters.widths", 2.5), "'widths' parameter of DGEClassifier must be whole numbers"),
-        (put("parameters.widths", [[3]]), "'widths' parameter"),
-        (put("parameters.fan_outs", 3), "'fan_outs' parameter of DGEClassifier must be whole numbers"),
-        (put("parameters.fan_outs", [1e300, 1]), "'fan_outs' parameter"),
+        (put(TRAINING + "checkpoint", "/tmp/x"), "'checkpoint' is not known"),
+        (put(TRAINING + "device", "cuda"), "'device' is not known"),
+        (
+            put(LEARNER + "widths", "wide"),
+            "'widths' parameter of SAGE must be whole numbers",
+        ),
+        (
+            put(LEARNER + "widths", 2.5),
+            "'widths' parameter of SAGE must be whole numbers",
+        ),
+        (put(LEARNER + "widths", [[3]]), "'widths' parameter"),
+        (
+            put(LEARNER + "fan_outs", 3),
+            "'fan_outs' parameter of SAGE must have one number",
+        ),
+        (put(LEARNER + "fan_outs", [1e300, 1]), "'fan_outs' parameter"),
         (put("parameters.n_draws", 0), "'n_draws' parameter"),
         (put("parameters.n_draws", None), "'n_draws' parameter"),
-        (put("parameters.edge_power", "much"), "'edge_power' parameter"),
+        (put(LEARNER + "edge_power", "much"), "'edge_power' parameter"),
         (put("edge_power", "much"), "'edge_power' must be a number from 0 to 10"),
-        (put("parameters.echo", "yes"), "'echo' parameter .* True or False"),
-        (put("parameters.path_features", None), "'path_features' parameter"),
-        (put("parameters.class_weight", {"pairs": [["ash"]]}), "'pairs' must be pairs"),
-        (put("parameters.class_weight", {"pairs": [[["ash"], 1]]}), "'pairs' must be pairs"),
-        (put("parameters.class_weight", {"weights": 1}), "'pairs' is not there"),
-        (put("parameters.learning_rate", "fast"), "'learning_rate' parameter"),
+        (put(LEARNER + "mask_self", "yes"), "'mask_self' parameter .* True or False"),
+        (
+            put(KERNEL, {"object": "PathKernel", "parameters": {"vectors": None}}),
+            "path_kernel.vectors",
+        ),
+        (
+            put(KERNEL, {"object": "os.system", "parameters": {}}),
+            "is no object of parameters",
+        ),
+        (
+            put(KERNEL, {"object": "SAGE", "parameters": {}}),
+            "'path_kernel' parameter .* must be None or",
+        ),
+        (put("parameters.learner", {"object": "SAGE", "parameters": {"magic": 1}}), "'magic' is not known"),
+        (put("parameters.learner", {"object": "SAGE"}), "'parameters' is not there"),
+        (put("parameters.learner", 7), "'learner' parameter of DGEClassifier must be one of"),
+        (put(TRAINING + "class_weight", {"pairs": [["ash"]]}), "'pairs' must be pairs"),
+        (
+            put(TRAINING + "class_weight", {"pairs": [[["ash"], 1]]}),
+            "'pairs' must be pairs",
+        ),
+        (put(TRAINING + "class_weight", {"weights": 1}), "'pairs' is not there"),
+        (put(TRAINING + "learning_rate", "fast"), "'learning_rate' parameter"),
         (put("parameters.n_learners", 10**9), "n_learners|learners, more than|the parameters give"),
-        (put("architecture", None), "'architecture' must be a JSON object"),
-        (put("architecture.widths", [10**9, 10**9]), "'widths' is .* the parameters give"),
-        (put("architecture.n_learners", 5000), "'n_learners' is 5000, and the parameters give"),
-        (put("architecture.n_entities", 1), "'n_entities' is 1, and the parameters give 60"),
-        (put("architecture.shared", 0), "'shared' is 0, and the parameters give False"),
-        (put("architecture.magic", 1), "'magic' is not known"),
         (put("classes.values", ["oak", "ash", "elm"]), "'values' must be ascending"),
         (put("classes.values", [1, 2, 3]), "'values' must be a list of texts"),
         (put("classes.dtype", "O"), "'dtype' must be text or numbers. Got 'O'"),
@@ -158,7 +181,7 @@ def test_parameters_that_need_more_memory_than_the_weights_are_refused(model: Pa
     """Nothing of that size is made: at 65,000 × 65,000 numbers a learner this would end the process."""
 
     def edit(config: dict[str, Any]) -> None:
-        config["parameters"]["widths"] = config["architecture"]["widths"] = [65_000, 65_000]
+        config["parameters"]["learner"]["parameters"]["widths"] = [65_000, 65_000]
 
     with pytest.raises(FormatError, match="does not belong to these weights"):
         load_model(repaired(model, tmp_path / "copy", edit))
@@ -204,7 +227,7 @@ def test_weights_of_another_type_are_not_rounded_in_silence(model: Path, tmp_pat
 
 def fitted(kind: type, **given: Any) -> Any:
     hon, nodes, y = communities()
-    model = kind(hon, random_state=0, n_threads=1, **given)
+    model = kind(hon, random_state=0, n_threads=1, **nested(kind, given))
     return model.fit(nodes[::2], y[::2]) if "Classifier" in kind.__name__ else model.fit()
 
 
@@ -213,22 +236,22 @@ def fitted(kind: type, **given: Any) -> Any:
     [
         (
             GCNClassifier,
-            {"max_epochs": 1},
-            put("parameters.width", "x"),
+            {"max_epochs": 1, "widths": (8,)},
+            put(LEARNER + "widths", "x"),
             None,
-            "'width' parameter of GCNClassifier",
+            "'widths' parameter of GCN",
         ),
         (
             GCNClassifier,
-            {"max_epochs": 1},
-            put("parameters.width", 10**6),
+            {"max_epochs": 1, "widths": (8,)},
+            put(LEARNER + "widths", 10**6),
             None,
             "does not belong to these weights",
         ),
         (
             GCNClassifier,
-            {"max_epochs": 1},
-            put("parameters.width", 10**12),
+            {"max_epochs": 1, "widths": (8,)},
+            put(LEARNER + "widths", 10**12),
             None,
             "does not belong to these weights",
         ),
@@ -241,10 +264,10 @@ def fitted(kind: type, **given: Any) -> Any:
         ),
         (
             GCNClassifier,
-            {"max_epochs": 1},
-            put("parameters.n_layers", 10**9),
+            {"max_epochs": 1, "widths": (8,)},
+            put(LEARNER + "widths", [3] * 1000),
             None,
-            "does not belong to these weights",
+            "must name 1 to",
         ),
         (PopularityPredictor, {}, put("parameters.directed", "x"), None, "'directed' parameter"),
         (PopularityPredictor, {}, put("classes.values", [0, 1, 2]), None, "the classes of links are 0 and 1"),
@@ -272,7 +295,13 @@ def fitted(kind: type, **given: Any) -> Any:
             None,
             "the classes of links are 0 and 1",
         ),
-        (DGELinkPredictor, {"max_epochs": 1}, put("parameters.operator", 5), None, "'operator' parameter"),
+        (
+            DGELinkPredictor,
+            {"max_epochs": 1, "pair_width": 8},
+            put("parameters.pairs.parameters.operator", 5),
+            None,
+            "'operator' parameter",
+        ),
     ],
 )
 def test_other_models_are_as_careful(

@@ -255,7 +255,7 @@ def test_names_and_objects_can_be_mixed() -> None:
         ({"learner": TorchLearner(lambda n, m: 3)}, r"must return a torch\.nn\.Module\. Got int instead"),
         ({"learner": GAT(widths=9, heads=2)}, "'widths' parameter of GAT must be multiples of 'heads'"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_cannot_be_trained_is_named(given: dict[str, Any], message: str, task: str) -> None:
     with pytest.raises(ParameterError, match=message) as caught:
