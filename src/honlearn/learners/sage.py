@@ -152,6 +152,10 @@ class SAGE(Learner):
         return SAGEStack(self, inputs, generators)
 
 
+# Dropout sites of more layers would be those of the sampling (engine/sampled.py).
+_MOST_SAMPLED = 6
+
+
 def check_fan_outs(learner: Any) -> None:
     """Raise unless there is one fan-out, at least 1, for each layer, or none at all."""
     if learner.fan_outs is None:
@@ -162,6 +166,11 @@ def check_fan_outs(learner: Any) -> None:
         raise ParameterError(
             f"The 'fan_outs' parameter of {learner.name} must have one number for each of the "
             f"{len(learner.layer_widths)} layers in widths. Got {learner.fan_outs!r} instead."
+        )
+    if len(numbers) > _MOST_SAMPLED:
+        raise ParameterError(
+            f"The 'fan_outs' parameter of {learner.name} may have at most {_MOST_SAMPLED} numbers, one for each "
+            f"layer. Got {len(numbers)}; leave it out to read whole neighbourhoods."
         )
     for count in numbers:
         check_integer(learner.name, "fan_outs", count, 1, 2**31 - 1)

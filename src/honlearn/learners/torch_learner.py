@@ -12,7 +12,8 @@ saving and pooling are those of the built-in learners.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -127,8 +128,7 @@ class TorchStack(Stack):
         if self._takes_weights:
             arguments.append(near.edge_weight.to(device))
         # The module's random numbers are this learner's and this step's, whoever trains beside.
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(ctx.streams[learner] ^ np.uint64(ctx.step)) & (2**63 - 1))
+        with _stream(int(ctx.streams[learner] ^ np.uint64(ctx.step)), device):
             h = functional_call(module, own(self.names) | own(self.buffer_names), tuple(arguments))
         if not isinstance(h, torch.Tensor) or h.shape != (len(x), self.width):
             got = tuple(h.shape) if isinstance(h, torch.Tensor) else type(h).__name__
@@ -164,9 +164,19 @@ class TorchStack(Stack):
         return torch.cat(parts, 1)
 
 
+@contextmanager
+def _stream(seed: int, device: torch.device | None = None) -> Iterator[None]:
+    """Let torch draw from this seed inside the block, on the CPU and on the device, as before after it."""
+    cuda = [] if device is None or device.type != "cuda" else [device]
+    with torch.random.fork_rng(devices=cuda):
+        torch.default_generator.manual_seed(seed & (2**63 - 1))
+        if cuda:
+            torch.cuda.manual_seed(seed & (2**63 - 1))
+        yield
+
+
 def _made(learner: TorchLearner, channels: int, generator: torch.Generator) -> nn.Module:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(generator.initial_seed())
+    with _stream(generator.initial_seed()):
         module = learner.make(channels, learner.out_channels) if learner.make else None
     if not isinstance(module, nn.Module):
         raise ParameterError(
