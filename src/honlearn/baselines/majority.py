@@ -1,6 +1,6 @@
 """The floor for nodes: every node gets the frequencies of the classes in training.
 
-In: labels. Out: the same probabilities [C] for whoever is asked about. The network is not looked at; a model
+In: labels. Out: the same probabilities [C] for every node. The network is not looked at; a model
 that does no better has learnt nothing from it.
 """
 

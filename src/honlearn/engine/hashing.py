@@ -40,7 +40,7 @@ def hash32_tensor(place: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
 
 
 def drop_threshold(rate: float) -> int:
-    """Return the value below which a hash drops its place, with chance `rate`."""
+    """Return the value below which a hash drops its place, with probability `rate`."""
     return min(int(rate * 2**32), _MASK)
 
 

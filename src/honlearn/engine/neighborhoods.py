@@ -83,7 +83,7 @@ NO_MASK = SelfMask()
 class Neighborhood(Protocol):
     """Gives the hops of a batch; `rows_a_root` rows of the first layer belong to each root alone.
 
-    `is_exact`: a node has one representation, whoever else is in the batch.
+    `is_exact`: a node has one representation, no matter which others are in the batch.
     """
 
     rows_a_root: int

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from honlearn.engine import kernels, tensorops, trees
 from honlearn.engine.adjacency import Rows
-from honlearn.engine.hashing import drop_threshold
+from honlearn.engine.hashing import drop_threshold, hash32_tensor
 from honlearn.engine.neighborhoods import Hop
 from honlearn.engine.runtime import Runtime
 
@@ -137,7 +137,7 @@ class _Lookup(torch.autograd.Function):
 
 
 class Lookups(NamedTuple):
-    """The rows of a look-up layer before they are computed: whoever reads them knows how best to."""
+    """The rows of a look-up layer before they are computed: their reader decides how."""
 
     run: Runtime
     hop: Hop
@@ -300,6 +300,16 @@ def _dropped(run: Runtime, rows: NDArray[np.int32], x: torch.Tensor, site: Dropo
     args = (_array(x), _array(out), rows, site.keys, site.threshold, site.scale)
     run.each(kernels.drop, x.shape[0], *args)
     return out
+
+
+def drop_rows(x: torch.Tensor, site: Dropout) -> torch.Tensor:
+    """Return x [1|L, M, d] with whole rows dropped, each learner by its own key: [L, M, d]."""
+    if site.rate == 0:
+        return x
+    place = torch.arange(x.shape[1], device=x.device)
+    keys = torch.from_numpy(site.keys.astype(np.int64)).to(x.device)[:, None]
+    kept = hash32_tensor(place, keys) >= drop_threshold(site.rate)
+    return x * (kept.to(x) * float(site.scale))[:, :, None]
 
 
 def for_rows(parameter: torch.Tensor, learners: int, rows: int) -> torch.Tensor:

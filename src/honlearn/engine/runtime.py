@@ -27,7 +27,7 @@ class _Block:
     zeros: int = 0
 
     def take(self, shape: tuple[int, ...]) -> torch.Tensor:
-        """Return a view of this shape; whoever has it may write to it, so nothing is known to be zero."""
+        """Return a view of this shape; it may be written to, so nothing is known to be zero."""
         self.zeros = 0
         return self.memory[: math.prod(shape)].view(shape)
 
@@ -71,7 +71,7 @@ class Runtime:
     def step(self) -> Iterator[None]:
         """Lend scratch memory inside the block; all of it is free again at its end.
 
-        What is lent belongs to whoever asked until the step ends: two calls in one graph never share it.
+        What is lent belongs to the caller until the step ends: two calls in one graph never share it.
         Outside of a step memory comes from the allocator, which is slower and always right.
         """
         self._steps += 1

@@ -71,7 +71,7 @@ class Surroundings(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """Whether a node has one representation, whoever else is in the batch."""
+        """Whether a node has one representation, no matter which others are in the batch."""
         return all(near.is_exact for near in self.of_kind)
 
 

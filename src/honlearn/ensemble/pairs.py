@@ -60,8 +60,8 @@ def pair_batch(relatives: NDArray[np.int32], possible: NDArray[np.int32], near: 
     """Return the batch of these relatives of pairs [L, B, 2], which are among the `possible`, ascending.
 
     Whole neighbourhoods give a node one representation, so the possible relatives become the roots of all
-    learners: all of them, so that sums add up in the same order whoever trains beside a learner. Sampled
-    neighbourhoods are drawn anew for each place.
+    learners: all of them, so that sums add up in the same order no matter which learners train together.
+    Sampled neighbourhoods are drawn anew for each place.
     """
     learners, count, _ = relatives.shape
     if not near.is_exact:

@@ -85,7 +85,7 @@ def _stratified(classes: NDArray[np.str_], count: int, seed: int) -> list[Positi
         )
     splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
-        # Said in our own words, with the names of the classes, by whoever asks for the folds.
+        # Said in our own words, with the names of the classes, where the folds are asked for.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
         return [test for _, test in splitter.split(np.zeros(len(classes)), classes)]
 

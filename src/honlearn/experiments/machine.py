@@ -1,4 +1,4 @@
-"""The machine of a run, for whoever reads its figures later.
+"""The machine of a run, for readers of its figures.
 
 In: nothing. Out: plain facts: processor, cores, system and memory.
 """

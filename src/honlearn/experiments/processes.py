@@ -48,7 +48,7 @@ class Pool(Generic[JobT]):
         for process in self._workers.values():
             process.terminate()
         for connection, process in self._workers.items():
-            # Time to remove what it was writing; compiled code may not hear of it at all.
+            # Time to remove what it was writing; compiled code may not notice it at all.
             process.join(_CLEANING_SECONDS)
             process.kill()
             process.join()

@@ -85,7 +85,7 @@ def check_nodes(network: HigherOrderNetwork) -> None:
 def check_canonical(network: HigherOrderNetwork) -> None:
     """Raise unless the network is in canonical order and no entity and no conditional node is unused.
 
-    Whoever builds a network by hand calls this in its tests. Hiding edges may leave nodes without any.
+    Tests call this on networks that are built by hand. Hiding edges may leave nodes without any.
     """
     check_names(network.vocabulary.data, network.vocabulary.offsets)
     check_nodes(network)

@@ -21,7 +21,7 @@ from honlearn.engine.adjacency import attended
 from honlearn.engine.attention import Scores, attend
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.neighborhoods import ExactNeighborhood, Hop, Neighborhood, SelfMask
-from honlearn.engine.propagate import for_rows, product, take
+from honlearn.engine.propagate import drop_rows, for_rows, product, take
 from honlearn.engine.weights import Generators, zeros
 from honlearn.errors import ParameterError, check_integer
 from honlearn.hon.network import HigherOrderNetwork
@@ -44,7 +44,10 @@ class AttentionLayer(Layer):
 
     def project(self, ctx: ForwardContext, x: torch.Tensor | None, weight: Any) -> torch.Tensor:
         """Return W h of every row that may be read: of look-ups, or of the layer before."""
-        return self.own_table(ctx, weight) if x is None else product(ctx.run, x, weight)
+        if x is not None:
+            return product(ctx.run, x, weight)
+        rate = self.shape.input_dropout if self.drops_entries else 0.0
+        return drop_rows(self.own_table(ctx, weight), ctx.site(self.shape.number, "features", rate))
 
     def own_rows(self, ctx: ForwardContext, hop: Hop, x: torch.Tensor) -> torch.Tensor:
         """Return the projection of each row itself, [L, R, d]."""

@@ -77,13 +77,14 @@ class GCNIIStack(Stack):
 class GCNII(Learner):
     """Deep graph convolutional network; `direction` is as for :class:`GCN`.
 
-    `widths` has the same number for every layer. `alpha` (α) is the share of the first representation in
-    every layer, `theta` (λ in the paper, θ in PyTorch Geometric) how much a layer's weights change it: less
-    in later layers. `layer_decay` is the weight decay of these weights.
+    `widths` has the same number for every layer; four layers were as good as two on Wiki, for nodes, and
+    better on Air and on order 2. `alpha` (α) is the share of the first representation in every layer, `theta`
+    (λ in the paper, θ in PyTorch Geometric) how much a layer's weights change it: less in later layers.
+    `layer_decay` is the weight decay of these weights.
     """
 
     edge_power: float | str = 0.25
-    widths: int | Sequence[int] = (128, 128)
+    widths: int | Sequence[int] = (128, 128, 128, 128)
     direction: str = "both"
     alpha: float = 0.5
     theta: float = 1.0

@@ -127,7 +127,7 @@ class TorchStack(Stack):
         arguments = [x, near.edge_index.to(device)]
         if self._takes_weights:
             arguments.append(near.edge_weight.to(device))
-        # The module's random numbers are this learner's and this step's, whoever trains beside.
+        # The module's random numbers depend on the learner and the step only.
         with _stream(int(ctx.streams[learner] ^ np.uint64(ctx.step)), device):
             h = functional_call(module, own(self.names) | own(self.buffer_names), tuple(arguments))
         if not isinstance(h, torch.Tensor) or h.shape != (len(x), self.width):

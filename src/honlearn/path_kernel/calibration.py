@@ -60,14 +60,14 @@ def calibrate(
 
     def loss(numbers: Rows) -> tuple[float, Rows]:
         now = unpacked(numbers)
-        chance = now.matrix.T @ columns
-        chance += now.bias[:, None]
-        chance -= chance.max(0)
-        of_truth = chance[labels, own]
-        np.exp(chance, out=chance)
-        every = chance.sum(0)
-        chance *= weights / every
-        by_matrix, by_bias = columns @ chance.T - onto, chance.sum(1) - total
+        proba = now.matrix.T @ columns
+        proba += now.bias[:, None]
+        proba -= proba.max(0)
+        of_truth = proba[labels, own]
+        np.exp(proba, out=proba)
+        every = proba.sum(0)
+        proba *= weights / every
+        by_matrix, by_bias = columns @ proba.T - onto, proba.sum(1) - total
         free = numbers[1:]
         grown = np.concatenate([by_matrix.ravel() if mixed else [], by_bias]) + free
         value = weights @ (np.log(every) - of_truth) + free @ free / 2

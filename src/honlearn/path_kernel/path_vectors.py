@@ -72,7 +72,7 @@ def choose_vectors(
 
 
 class _Comparison:
-    """Vectors of a network, compared by what a kernel on them says of examples that are left out."""
+    """Vectors of a network, compared by the loss of a kernel regression on examples that are left out."""
 
     def __init__(
         self, network: HigherOrderNetwork, examples: Examples, n_classes: int, one_step: OneStep

@@ -138,8 +138,8 @@ class PathRidge:
 
     def _losses(self, logits: Rows) -> Rows:
         """Return the log loss of each example times its weight, [n]; weights have a mean of 1."""
-        chance = log_softmax(logits, 1)[np.arange(len(logits)), self.examples.labels]
-        return np.asarray(-self.weights * chance)
+        of_truth = log_softmax(logits, 1)[np.arange(len(logits)), self.examples.labels]
+        return np.asarray(-self.weights * of_truth)
 
     def _lifted(self, block: slice) -> Rows:
         """Return features of a block of examples whose products are the kernel, [b, m']."""
@@ -197,5 +197,5 @@ def best_share(
     return float(min(shares, key=loss))
 
 
-def _log_loss(chance: Rows) -> Rows:
-    return np.asarray(-np.log(np.maximum(chance, 1e-12)))
+def _log_loss(probability: Rows) -> Rows:
+    return np.asarray(-np.log(np.maximum(probability, 1e-12)))

@@ -20,8 +20,8 @@ FORMATS = TEXT_FORMATS + TABLE_FORMATS
 SKIP_EMPTY = 'pass on_empty="skip" (--on-empty skip)'
 
 # Sums of counts of this size still fit 64 bits for a while; the builder checks the sum.
-MAX_COUNT = 10**18
-A_COUNT = "a count is a whole number, at least 1 and at most 10**18"
+MAX_COUNT = 2**62
+A_COUNT = "a count is a whole number, at least 1 and at most 2**62"
 
 # What a file may ask of memory before it is refused: far more than real data needs, far less than a machine
 # has. Each is an option, so a file that is meant to be so can be read.

@@ -204,8 +204,8 @@ def _text_chunks(files: list[Path], kind: str, options: ReaderOptions) -> OpenCh
     from honlearn.paths.text import text_chunks
 
     delimiter = options.delimiter or ("," if kind == "ngram" else " ")
-    settled = replace(options, format=kind, delimiter=delimiter)
-    return lambda interner, advance: text_chunks(files, settled, interner, advance)
+    resolved = replace(options, format=kind, delimiter=delimiter)
+    return lambda interner, advance: text_chunks(files, resolved, interner, advance)
 
 
 def _table_chunks(source: Any, options: ReaderOptions, kind: str | None = None) -> OpenChunks:

@@ -4,7 +4,7 @@ Each field is looked up in the table of the interner and its code written. Nearl
 hold names seen before, and these take the quick way: 64 bytes at once are compared with the delimiter and the
 newline, and each bit set in the answer ends a field. Neither the length of a name nor that of a path, which
 no processor can predict, costs a branch: less than half the time of the general way. That one takes a line
-with a new name, an empty field or a fault, and all lines where options speak of leading columns or counts. It
+with a new name, an empty field or a fault, and all lines where there are leading columns or counts. It
 reads eight bytes at once and finds the first delimiter or newline among them by arithmetic. The last byte of
 a block is a newline with SLACK readable bytes behind it, so there is no bounds test.
 """

@@ -119,7 +119,7 @@ class Records(JsonLines[Record]):
 
 
 class JsonObjects(JsonLines[Mapping[str, Any]]):
-    """JSON objects with a digest, such as the trials of a search; whoever reads them checks the rest."""
+    """JSON objects with a digest, such as the trials of a search; their reader checks the rest."""
 
     def _parse(self, line: bytes, where: str) -> Mapping[str, Any]:
         found = Fields(parse_json(line, where, advice="remove the line"), where, advice="remove the line")

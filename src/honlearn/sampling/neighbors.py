@@ -23,7 +23,7 @@ Direction = Literal["in", "out"]
 
 @njit
 def _alias_tables(indptr: Any, weights: Any, accept: Any, alias: Any) -> Any:
-    """Fill Vose's alias tables by row: slot i keeps itself with chance accept[i] / 2^32, else alias[i]."""
+    """Fill Vose's alias tables by row: slot i is itself with probability accept[i] / 2^32, else alias[i]."""
     longest = 0
     for row in range(len(indptr) - 1):
         longest = max(longest, indptr[row + 1] - indptr[row])
@@ -65,8 +65,8 @@ def _alias_tables(indptr: Any, weights: Any, accept: Any, alias: Any) -> Any:
 def _sample(indptr: Any, slots: Any, nodes: Any, keys: Any, side: Any, out: Any) -> Any:
     """Fill out[l, r, side] with neighbours of nodes[l, r].
 
-    Sample s of learner l reads place s of the stream keys[l]. A slot holds what one sample reads: the chance
-    of its own neighbour, that neighbour, the alias's.
+    Sample s of learner l reads place s of the stream keys[l]. A slot holds what one sample reads: the
+    probability of its own neighbour, that neighbour, the alias's.
     """
     n = out.shape[3]
     for learner in range(out.shape[0]):

@@ -78,7 +78,7 @@ def _member(archive: zipfile.ZipFile, member: str, most: int) -> NDArray[Any]:
         shape, columns_first, dtype = read(stream)
         if dtype.hasobject or dtype.fields is not None or not dtype.itemsize:
             raise ValueError(f"the array {member!r} holds {dtype}")
-        # An empty axis beside a huge one takes no bytes, and yet whoever walks over it walks for ever.
+        # An empty axis beside a huge one takes no bytes, and yet a loop over it never ends.
         size = math.prod(max(length, 1) for length in shape) * dtype.itemsize
         if any(length < 0 for length in shape) or size > most:
             raise ValueError(f"the array {member!r} is of shape {shape}, more than {most:,} bytes")

@@ -2,7 +2,7 @@
 
 In: a network, the share of linked pairs to test and a seed. Out: a :class:`LinkSplit`: the test pairs, half
 of them linked, and a network on the same nodes from which every edge between the families of a test pair is
-gone, in both directions. Whoever trains gets that network and nothing else.
+gone, in both directions. A training sees that network and nothing else.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lines that are added to a file: each is on the disk as a whole before the call returns, or not there.
 
 In: a file that several processes may add to, and a line. Out: the line at its end. A disk that is full, or a
-kill, leaves whole lines: a piece of one is cut off by whoever comes next.
+kill, leaves whole lines: a piece of one is cut off by the next writer.
 """
 
 from __future__ import annotations

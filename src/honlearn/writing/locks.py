@@ -125,7 +125,7 @@ def _acquire(path: Path, folder: str | os.PathLike[str]) -> int:
                 f"{folder}: {_described(note)} is writing to it; wait until that has ended, or name another "
                 "folder"
             )
-        # Whoever had it before removes it, perhaps after we have opened it.
+        # The process that had it before removes it, perhaps after we have opened it.
         if is_at(handle, path):
             _write_note(handle)
             return handle
