@@ -1,6 +1,7 @@
 """The compiler in front of every hot loop: numba's ``njit``, cached on disk, the GIL released.
 
-Kept apart so that the options are said once and the decorator is typed.
+Kept apart so that the options are said once and the decorator is typed. The types of the arrays that compiled
+code takes are named here too.
 """
 
 from __future__ import annotations
