@@ -91,7 +91,13 @@ def check_integer(owner: str, name: str, value: Any, least: int, most: int | Non
 
 
 def check_real(
-    owner: str, name: str, value: Any, least: float, most: float = float("inf"), *, open_below: bool = False
+    owner: str,
+    name: str,
+    value: Any,
+    least: float,
+    most: float = float("inf"),
+    *,
+    open_below: bool = False,
 ) -> float:
     """Return `value` as a finite ``float`` within bounds, or raise a :class:`ParameterError`."""
     try:

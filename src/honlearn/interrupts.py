@@ -88,7 +88,7 @@ def _restore() -> None:
         signal.signal(number, handler)
 
 
-def _deliver(number: int, handler: Any) -> None:
+def _deliver(number: int, handler: object) -> None:
     if callable(handler):
         handler(number, None)
     else:

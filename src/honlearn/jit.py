@@ -1,6 +1,7 @@
 """The compiler in front of every hot loop: numba's ``njit``, cached on disk, the GIL released.
 
-Kept apart so that the options are said once and the decorator is typed.
+Kept apart so that the options are said once and the decorator is typed. The types of the arrays that compiled
+code takes are named here too.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
 
 import numba
 import numpy as np
@@ -17,7 +18,29 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from numba.core.typing.context import BaseContext as Typing
+    from numba.core.typing.templates import Signature
+
+    Intrinsic = tuple[Signature, Callable[..., ir.Value]]
+
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+Floats = NDArray[np.float32]
+"""What compiled code computes with: float32 of any shape."""
+
+Integers = NDArray[np.integer[Any]]
+"""What compiled code looks up by: pointers, rows and columns, int32 or int64 of any shape."""
+
+
+class Target(Protocol):
+    """What instructions are generated for: the part of numba's own class that is used here."""
+
+    def make_array(self, kind: types.Array) -> Callable[..., Any]:
+        """Return what reads the fields of an array of this type."""
+
+    def get_dummy_value(self) -> ir.Value:
+        """Return the value of a function that returns nothing."""
 
 
 def _load_array_functions() -> None:
@@ -64,8 +87,10 @@ def njit(function: Any = None, **options: Any) -> Any:
         return numba.njit(**{**options, "cache": False})(function)
 
 
-def _eight_bytes(context: Any, data: Any, start: Any) -> Any:
-    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _eight_bytes(context: Typing, data: types.Array, start: types.Integer) -> Intrinsic:
+    def generate(
+        target: Target, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]
+    ) -> ir.Value:
         array = target.make_array(signature.args[0])(target, builder, arguments[0])
         pointer = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.IntType(64).as_pointer())
         return builder.load(pointer, align=1)
@@ -73,8 +98,10 @@ def _eight_bytes(context: Any, data: Any, start: Any) -> Any:
     return types.uint64(data, types.int64), generate
 
 
-def _equal_bytes(context: Any, data: Any, start: Any, byte: Any) -> Any:
-    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _equal_bytes(context: Typing, data: types.Array, start: types.Integer, byte: types.Integer) -> Intrinsic:
+    def generate(
+        target: Target, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]
+    ) -> ir.Value:
         array = target.make_array(signature.args[0])(target, builder, arguments[0])
         vector, lane = ir.VectorType(ir.IntType(8), 64), ir.IntType(32)
         pointer = builder.bitcast(builder.gep(array.data, [arguments[1]]), vector.as_pointer())
@@ -86,8 +113,10 @@ def _equal_bytes(context: Any, data: Any, start: Any, byte: Any) -> Any:
     return types.uint64(data, types.int64, types.uint8), generate
 
 
-def _trailing_zeros(context: Any, value: Any) -> Any:
-    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _trailing_zeros(context: Typing, value: types.Integer) -> Intrinsic:
+    def generate(
+        target: Target, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]
+    ) -> ir.Value:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.uint64(types.uint64), generate

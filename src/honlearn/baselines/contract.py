@@ -30,6 +30,7 @@ from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
 from honlearn.tasks.estimator import described
 from honlearn.tasks.html import Shown
+from honlearn.tasks.inputs import Labels, NamePairs, Names
 
 if TYPE_CHECKING:
     import pandas
@@ -68,7 +69,7 @@ class Baseline(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # Tensors of a fit that are class probabilities, which no softmax will make of whatever a file holds.
     probability_tensors: ClassVar[tuple[str, ...]] = ()
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
+    def __init_subclass__(cls, **keywords: object) -> None:
         """Let the nearest class that has a default decide it, as for any attribute.
 
         A dataclass with two bases takes defaults from the first, even those that it merely inherits: a
@@ -115,12 +116,12 @@ class Baseline(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Names | NamePairs) -> NDArray[Any]:
         """Return the most probable class of each example, [B]."""
         best = self.predict_proba(X).argmax(1)
         return np.asarray(self.classes_[best])
 
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+    def predict_proba(self, X: Names | NamePairs) -> NDArray[np.float32]:
         """Return class probabilities, [B, C]; columns as in ``classes_``."""
         raise NotImplementedError
 
@@ -143,7 +144,7 @@ class NodeBaseline(Baseline):
         """Return probabilities [B, C] of entities [B]."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Names, y: Labels) -> Any:
         """Train on the nodes named in X with labels y; other nodes of the network take part unlabelled."""
         name = type(self).__name__
         network = check.network(name, self.network)
@@ -155,7 +156,7 @@ class NodeBaseline(Baseline):
             self._fit_nodes(nodes, codes, len(self.classes_))
         return self
 
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+    def predict_proba(self, X: Names) -> NDArray[np.float32]:
         """Return class probabilities, [B, C]; columns as in ``classes_``."""
         check_is_fitted(self, "state_")
         name = type(self).__name__
@@ -177,7 +178,9 @@ class LinkBaseline(Baseline):
         """Return the probability [B] that each of the pairs [B, 2] is linked."""
         raise NotImplementedError
 
-    def fit(self, X: Any = None, y: Any = None, *, exclude: Any = None) -> Any:
+    def fit(
+        self, X: NamePairs | None = None, y: Labels | None = None, *, exclude: NamePairs | None = None
+    ) -> Any:
         """Train on pairs X [n, 2] with labels y (1: linked), or on pairs of the network; see `exclude` there.
 
         `exclude` names pairs that are held out for a test: they and their ways back are no examples.
@@ -198,7 +201,7 @@ class LinkBaseline(Baseline):
         """Whether (u, v) is another pair than (v, u)."""
         raise NotImplementedError
 
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+    def predict_proba(self, X: NamePairs) -> NDArray[np.float32]:
         """Return the probabilities that each pair is not, and is, linked: [B, 2], as in ``classes_``."""
         check_is_fitted(self, "state_")
         name = type(self).__name__

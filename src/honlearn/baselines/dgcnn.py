@@ -14,7 +14,6 @@ undirected edges with loops, D⁻¹(A + I), and one weight matrix: the case U = 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,6 +23,7 @@ from torch.nn import functional as F
 from honlearn.baselines.sort_pool import sort_pool
 from honlearn.baselines.subgraphs import Rows, Subgraphs
 from honlearn.engine import kernels
+from honlearn.engine.runtime import Context, Gradients
 
 # Labels from here on share a row; nodes so far from both ends are rare.
 MOST_LABELS = 64
@@ -105,9 +105,9 @@ class _Neighbors(torch.autograd.Function):
     """The first part of [n, (s + 1) d], plus each of the s others summed over the neighbours of one side."""
 
     @staticmethod
-    def forward(ctx: Any, parts: torch.Tensor, sides: tuple[Rows, ...]) -> torch.Tensor:
+    def forward(ctx: Context, parts: torch.Tensor, sides: tuple[Rows, ...]) -> torch.Tensor:
         first, *others = parts.detach().chunk(len(sides) + 1, 1)
-        ctx.sides = sides
+        ctx.stored = sides
         out, summed = first.contiguous().clone(), np.empty((1, *first.shape), np.float32)
         every = np.arange(len(parts))[None]
         for (indptr, indices, weights), part in zip(sides, others, strict=True):
@@ -117,11 +117,11 @@ class _Neighbors(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Context, *grads: torch.Tensor) -> Gradients:
         grad = grads[0].contiguous()
         every = np.arange(len(grad))[None]
         back = [grad]
-        for indptr, indices, weights in ctx.sides:
+        for indptr, indices, weights in ctx.stored:
             spread = np.zeros((1, *grad.shape), np.float32)
             rows = (indptr, indices[None], weights[None], every, grad.numpy()[None])
             kernels.sum_rows_back(0, 1, *rows, 0, np.float32(1), _NO_KEYS, np.uint32(0), spread)

@@ -5,12 +5,10 @@ In: subgraphs side by side, and which nodes are ends. Out: one whole number for 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.jit import njit
+from honlearn.jit import Integers, njit
 
 
 def double_radius(to_u: NDArray[np.int64], to_v: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -49,8 +47,14 @@ def double_radius_labels(
 
 @njit
 def _distances(
-    role: Any, offsets: Any, roles: Any, indptr: Any, indices: Any, in_indptr: Any, in_indices: Any
-) -> Any:
+    role: int,
+    offsets: Integers,
+    roles: Integers,
+    indptr: Integers,
+    indices: Integers,
+    in_indptr: Integers,
+    in_indices: Integers,
+) -> NDArray[np.int64]:
     """Return the steps from each node to the nearest node with this role, −1 for no way, int64 [n]."""
     distance = np.full(len(roles), -1, np.int64)
     queue = np.empty(len(roles), np.int64)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from honlearn.engine.adjacency import DIRECTIONS
+from honlearn.engine.adjacency import DIRECTIONS, Matrix
 from honlearn.errors import check_choice
 from honlearn.hon.network import HigherOrderNetwork
 
@@ -68,7 +68,7 @@ class Graph:
         return out.T.tocsr() if direction == "in" else (out + out.T).tocsr()
 
 
-def as_tensor(matrix: Any) -> torch.Tensor:
+def as_tensor(matrix: Matrix) -> torch.Tensor:
     """Return a float32 CSR tensor, which PyTorch Geometric multiplies with in place of gathering edges."""
     matrix.sort_indices()
     with warnings.catch_warnings():

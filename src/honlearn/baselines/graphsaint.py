@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +19,15 @@ from torch.nn import functional as F
 from torch_geometric.nn import GraphConv
 
 from honlearn.baselines.graph import Graph, as_tensor
-from honlearn.baselines.neural import Encoder, Identity, Neural, NeuralClassifier, NeuralLinkPredictor
+from honlearn.baselines.neural import (
+    Encoder,
+    Identity,
+    Neural,
+    NeuralClassifier,
+    NeuralLinkPredictor,
+    NodeModel,
+    PairModel,
+)
 from honlearn.baselines.pair_head import PairBatches
 from honlearn.baselines.training import Losses
 from honlearn.baselines.walk_subgraphs import Parts
@@ -90,7 +97,7 @@ class GraphSAINTClassifier(NeuralClassifier, GraphSAINT):
     """GraphSAINT for nodes."""
 
     def _losses(
-        self, module: Any, graph: Graph, nodes: NDArray[np.int32], codes: NDArray[np.int64]
+        self, module: NodeModel, graph: Graph, nodes: NDArray[np.int32], codes: NDArray[np.int64]
     ) -> Losses:
         parts = self._parts(graph)
         shown, found = parts.shown(), torch.from_numpy(parts.coefficients.found).float()
@@ -118,7 +125,7 @@ class GraphSAINTLinkPredictor(NeuralLinkPredictor, GraphSAINT):
     Linked pairs are found together more often than others, so either kind counts by its share of all pairs.
     """
 
-    def _pair_losses(self, module: Any, graph: Graph, batches: PairBatches) -> Losses:
+    def _pair_losses(self, module: PairModel, graph: Graph, batches: PairBatches) -> Losses:
         parts = self._parts(graph)
 
         def losses(epoch: int) -> Iterator[torch.Tensor]:

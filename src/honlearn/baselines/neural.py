@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -34,6 +34,8 @@ from honlearn.tasks.settings import check_operator
 
 # Pairs that are scored at once.
 _BLOCK = 65_536
+
+Trained = TypeVar("Trained", bound=nn.Module)
 
 
 class Encoder(nn.Module):
@@ -124,8 +126,8 @@ class Neural(Baseline):
 
     def _train_twice(
         self,
-        make: Callable[[], nn.Module],
-        task: Callable[[nn.Module, bool], tuple[Losses, Validate | None]],
+        make: Callable[[], Trained],
+        task: Callable[[Trained, bool], tuple[Losses, Validate | None]],
         examples: tuple[NDArray[Any], ...],
     ) -> tuple[State, list[dict[str, Any]]]:
         """Find the best number of epochs on a validation part, then train on everything; see `refit`.
@@ -196,7 +198,7 @@ class NeuralClassifier(NodeBaseline, Neural):
     def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
         graph = self._graph()
 
-        def task(module: nn.Module, whole: bool) -> tuple[Losses, Validate | None]:
+        def task(module: NodeModel, whole: bool) -> tuple[Losses, Validate | None]:
             fraction = 0.0 if whole else self.validation_fraction
             trained, held = split(codes, fraction, self.seed_, "joint")
             losses = self._losses(module, graph, nodes[trained], codes[trained])
@@ -208,7 +210,7 @@ class NeuralClassifier(NodeBaseline, Neural):
         self._finish(state, history)
 
     def _losses(
-        self, module: Any, graph: Graph, nodes: NDArray[np.int32], codes: NDArray[np.int64]
+        self, module: NodeModel, graph: Graph, nodes: NDArray[np.int32], codes: NDArray[np.int64]
     ) -> Losses:
         """Return the losses of an epoch; a model that samples parts of the graph overrides this."""
         view, rows, truth = (
@@ -223,7 +225,7 @@ class NeuralClassifier(NodeBaseline, Neural):
         return losses
 
     def _validation(
-        self, module: Any, graph: Graph, nodes: NDArray[np.int32], codes: NDArray[np.int64]
+        self, module: NodeModel, graph: Graph, nodes: NDArray[np.int32], codes: NDArray[np.int64]
     ) -> Validate:
         view, rows, truth = (
             module.encoder.view(graph),
@@ -289,7 +291,7 @@ class NeuralLinkPredictor(DirectedBaseline, Neural):
     def _fit_pairs(self, examples: PairExamples, unlinked: Unlinked | None) -> None:
         graph = self._graph()
 
-        def task(module: Any, whole: bool) -> tuple[Losses, Validate | None]:
+        def task(module: PairModel, whole: bool) -> tuple[Losses, Validate | None]:
             fraction = 0.0 if whole else self.validation_fraction
             batches = PairBatches.of(self.network, examples, unlinked, fraction, self.seed_)
 
@@ -300,7 +302,7 @@ class NeuralLinkPredictor(DirectedBaseline, Neural):
         state, history = self._train_twice(lambda: self._module(graph), task, arrays)
         self._finish(state, history)
 
-    def _pair_losses(self, module: Any, graph: Graph, batches: PairBatches) -> Losses:
+    def _pair_losses(self, module: PairModel, graph: Graph, batches: PairBatches) -> Losses:
         """Return the losses of an epoch; a model that samples parts of the graph overrides this."""
 
         def losses(epoch: int) -> Iterator[torch.Tensor]:
@@ -311,7 +313,7 @@ class NeuralLinkPredictor(DirectedBaseline, Neural):
 
         return losses
 
-    def _validation(self, module: Any, graph: Graph, batches: PairBatches) -> Validate:
+    def _validation(self, module: PairModel, graph: Graph, batches: PairBatches) -> Validate:
         from sklearn.metrics import average_precision_score
 
         pairs, labels, hidden = batches.validation()

@@ -13,6 +13,7 @@ from honlearn.baselines.catalogue import estimator_named
 from honlearn.baselines.contract import LinkBaseline
 from honlearn.errors import FormatError
 from honlearn.hon.formats import load_network
+from honlearn.learners.torch_learner import Make
 from honlearn.stored import check_arrays, shown
 from honlearn.tasks import saving
 from honlearn.tasks.loading import (
@@ -50,7 +51,7 @@ def save_baseline(model: Baseline, folder: str | os.PathLike[str]) -> None:
     write_model(folder, type(model).__name__, config, model.state_, model.network)
 
 
-def load_model(folder: str | os.PathLike[str], make: Any = None) -> Any:
+def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
     """Return the model that ``save`` wrote to `folder`: an ensemble or a baseline.
 
     Nothing in the folder is run as code. The model has the network that it was trained on, so where that was

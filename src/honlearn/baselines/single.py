@@ -35,6 +35,7 @@ from honlearn.sampling.pairs import PairSampler
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import Label
 from honlearn.tasks import parameters as check
+from honlearn.tasks.inputs import Labels, Names, Weights
 from honlearn.tasks.link_split import hide_pairs
 from honlearn.tasks.nested import Nested, as_learners
 from honlearn.tasks.saving import feature_tensors, features_of
@@ -164,7 +165,7 @@ class SingleClassifier(Single, NodeBaseline):
 
     task: ClassVar[str] = "nodes"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Names, y: Labels, sample_weight: Weights | None = None) -> Any:
         """Train on the nodes named in X with labels y; other nodes of the network take part unlabelled."""
         self._sample_weight = sample_weight
         return super().fit(X, y)

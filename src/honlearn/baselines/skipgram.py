@@ -9,8 +9,6 @@ entities n drawn at random the loss is
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,7 +35,15 @@ def start(n_entities: int, dimensions: int, random: np.random.Generator) -> tupl
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
-def step(inner: Any, outer: Any, center: Any, targets: Any, n_targets: Any, rate: Any, moved: Any) -> Any:
+def step(
+    inner: Vectors,
+    outer: Vectors,
+    center: int,
+    targets: NDArray[np.int32],
+    n_targets: int,
+    rate: float,
+    moved: Vectors,
+) -> float:
     """Go one step down the gradient for `center` and its targets, the first of them observed; give the loss.
 
     `moved` [d] is room to work in.

@@ -8,17 +8,19 @@ hop is too large is a hash of (seed, pair), so it does not depend on the other p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.baselines.double_radius import double_radius_labels
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.jit import njit
+from honlearn.jit import Floats, Integers, njit
 from honlearn.mixing import GOLDEN, mix64
 from honlearn.sampling.pairs import Pairs
 from honlearn.seeds import derive_seed
+
+Number = TypeVar("Number", bound=np.number[Any])
 
 
 class Rows(NamedTuple):
@@ -111,19 +113,19 @@ class Extractor:
 
 
 @njit(inline="always")
-def _next(state: Any) -> Any:
+def _next(state: np.uint64) -> np.uint64:
     """Return the state after this one; :func:`_below` makes numbers of it."""
     return state + GOLDEN
 
 
 @njit(inline="always")
-def _below(state: Any, limit: Any) -> Any:
+def _below(state: np.uint64, limit: int) -> np.int64:
     """Return a number from 0 to limit − 1 by a hash of the state."""
     return np.int64(((mix64(state) >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
 
 
 @njit
-def _draw(some: Any, first: Any, count: Any, most: Any, state: Any) -> Any:
+def _draw(some: Integers, first: int, count: int, most: int, state: np.uint64) -> tuple[int, np.uint64]:
     """Bring `most` of some[first:count], drawn uniformly, to its front; return the end of them and the state.
 
     With at most `most` of them nothing moves.
@@ -138,7 +140,7 @@ def _draw(some: Any, first: Any, count: Any, most: Any, state: Any) -> Any:
 
 
 @njit
-def _extended(array: Any, used: Any, more: Any) -> Any:
+def _extended(array: NDArray[Number], used: int, more: int) -> NDArray[Number]:
     """Return an array with room for `more` after the first `used`, which are kept."""
     if used + more <= len(array):
         return array
@@ -148,7 +150,15 @@ def _extended(array: Any, used: Any, more: Any) -> Any:
 
 
 @njit
-def _collect(pairs: Any, families: Any, out: Any, into: Any, hops: Any, most: Any, key: Any) -> Any:
+def _collect(
+    pairs: Integers,
+    families: tuple[Integers, Integers],
+    out: tuple[Integers, Integers],
+    into: tuple[Integers, Integers],
+    hops: int,
+    most: int,
+    key: np.uint64,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the nodes of each pair's subgraph, ends first, and where each graph starts."""
     n_nodes = len(out[0]) - 1
     seen, fringe = np.full(n_nodes, -1, np.int64), np.empty(n_nodes, np.int32)
@@ -187,7 +197,15 @@ def _collect(pairs: Any, families: Any, out: Any, into: Any, hops: Any, most: An
 
 
 @njit
-def _induce(pairs: Any, nodes: Any, offsets: Any, base: Any, indptr: Any, indices: Any, weights: Any) -> Any:
+def _induce(
+    pairs: Integers,
+    nodes: Integers,
+    offsets: Integers,
+    base: Integers,
+    indptr: Integers,
+    indices: Integers,
+    weights: Floats,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """Return as rows the edges among the nodes of each graph, without those between the ends of its pair."""
     local = np.full(len(indptr) - 1, -1, np.int64)
     starts = np.zeros(len(nodes) + 1, np.int64)
@@ -212,7 +230,9 @@ def _induce(pairs: Any, nodes: Any, offsets: Any, base: Any, indptr: Any, indice
 
 
 @njit
-def _transpose(indptr: Any, indices: Any, weights: Any) -> Any:
+def _transpose(
+    indptr: Integers, indices: Integers, weights: Floats
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """Return the transposed matrix by rows."""
     starts = np.zeros(len(indptr) + 1, np.int64)
     for target in indices:
@@ -230,16 +250,16 @@ def _transpose(indptr: Any, indices: Any, weights: Any) -> Any:
 
 @njit
 def _leave_out(
-    pairs: Any,
-    owner: Any,
-    nodes: Any,
-    roles: Any,
-    base: Any,
-    indptr: Any,
-    indices: Any,
-    weights: Any,
-    totals: Any,
-) -> Any:
+    pairs: Integers,
+    owner: Integers,
+    nodes: Integers,
+    roles: Integers,
+    base: Integers,
+    indptr: Integers,
+    indices: Integers,
+    weights: NDArray[np.float64],
+    totals: NDArray[np.float64],
+) -> None:
     """Subtract the edges between the ends of its pair from number and weight of each end's edges, [n, 2]."""
     for i in range(len(nodes)):
         if roles[i]:
@@ -251,7 +271,7 @@ def _leave_out(
 
 
 @njit
-def _to_shares(indptr: Any, weights: Any) -> Any:
+def _to_shares(indptr: Integers, weights: Floats) -> None:
     """Divide each row by its sum, in place."""
     for i in range(len(indptr) - 1):
         total = 0.0

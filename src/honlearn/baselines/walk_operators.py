@@ -8,7 +8,6 @@ Averaging features along walks is then a sparse product.
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,14 +15,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from honlearn.baselines.graph import as_tensor
-from honlearn.engine.adjacency import normalized
-from honlearn.jit import njit
+from honlearn.engine.adjacency import Matrix, normalized
+from honlearn.jit import Floats, Integers, njit
 from honlearn.mixing import splitmix64
 
 
 @njit
 def _visits(
-    indptr: Any, indices: Any, ends: Any, n_walks: int, seed: Any, pointers: Any, columns: Any, counts: Any
+    indptr: Integers,
+    indices: Integers,
+    ends: NDArray[np.float64],
+    n_walks: int,
+    seed: np.uint64,
+    pointers: Integers,
+    columns: Integers,
+    counts: Floats,
 ) -> None:
     """Fill, for each step, a CSR matrix of how many walks from each node are where, in order of first visit.
 
@@ -72,13 +78,13 @@ class Walker:
      [[0.25, 0.0, 0.75], [0.0, 0.25, 0.75], [0.0, 0.0, 1.0]]]
     """
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: Matrix) -> None:
         self.matrix = matrix
         self.n_nodes = matrix.shape[0]
         self._ends: NDArray[np.float64] = np.cumsum(matrix.data, dtype=np.float64)
         self.transition = as_tensor(self._transition())
 
-    def _transition(self) -> Any:
+    def _transition(self) -> Matrix:
         alone = (np.diff(self.matrix.indptr) == 0).astype(np.float64)
         return (normalized(self.matrix, "rows", self_loops=False) + sparse.diags_array(alone)).tocsr()
 
@@ -105,7 +111,7 @@ class Walker:
             )
         return out
 
-    def _tensor(self, pointers: Any, columns: Any, values: Any) -> torch.Tensor:
+    def _tensor(self, pointers: Integers, columns: Integers, values: Floats) -> torch.Tensor:
         with warnings.catch_warnings():
             # torch calls its CSR support beta. Columns are not sorted, which products do not need.
             warnings.simplefilter("ignore", UserWarning)

@@ -7,7 +7,6 @@ normalisation of GraphSAINT (Zeng et al., ICLR 2020). Everything is vectorised o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from honlearn.baselines.graph import Graph, as_tensor
+from honlearn.engine.adjacency import Matrix
 from honlearn.seeds import generator
 
 # How often a base node is in the subgraphs that the coefficients are counted on, on average.
@@ -32,7 +32,7 @@ class WalkSubgraphs:
     there is none. `matrix` [N, N] holds the weights of the graph; row i has the neighbours of node i.
     """
 
-    def __init__(self, matrix: Any, n_bases: int, n_roots: int, walk_length: int) -> None:
+    def __init__(self, matrix: Matrix, n_bases: int, n_roots: int, walk_length: int) -> None:
         self.indptr = matrix.indptr.astype(np.int64)
         self.indices = matrix.indices.astype(np.int64)
         self.n_bases, self.n_roots, self.walk_length = n_bases, n_roots, walk_length

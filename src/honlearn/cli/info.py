@@ -91,7 +91,7 @@ def _records(hon: HigherOrderNetwork, top: int) -> list[dict[str, Any]]:
     return [{str(key): _plain(value) for key, value in record.items()} for record in records]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a value that JSON can hold: None for what is missing or not finite."""
     import math
 

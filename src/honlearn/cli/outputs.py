@@ -57,7 +57,7 @@ def _refuse_inputs(command: str, given: Mapping[str, Any]) -> None:
                 )
 
 
-def _named(name: str, value: Any) -> Iterator[str]:
+def _named(name: str, value: object) -> Iterator[str]:
     """Yield the files, folders and patterns that an argument may name."""
     for one in value if isinstance(value, (list, tuple)) else [value]:
         if isinstance(one, Path) or (isinstance(one, str) and name in _WORDS):

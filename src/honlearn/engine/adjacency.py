@@ -6,7 +6,7 @@ first) takes the same rows over base nodes: :func:`over_entities`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from honlearn.errors import check_choice
 from honlearn.hon.network import HigherOrderNetwork
 
 DIRECTIONS = ("in", "out", "both")
+
+Matrix: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
+"""A sparse matrix by rows."""
 
 
 class Rows(NamedTuple):
@@ -66,7 +69,7 @@ def attended(network: HigherOrderNetwork, direction: str) -> Adjacency:
     return Adjacency((rows._replace(weights=np.log1p(rows.weights)),), merges=False)
 
 
-def matrix_of(network: HigherOrderNetwork, power: float, direction: str) -> Any:
+def matrix_of(network: HigherOrderNetwork, power: float, direction: str) -> Matrix:
     """Return weights to this power as CSR [N, N] whose row i holds the neighbours of node i.
 
     ``"in"``: those with an edge to i; ``"out"``: those i has an edge to; ``"both"``: their sum.
@@ -80,7 +83,7 @@ def matrix_of(network: HigherOrderNetwork, power: float, direction: str) -> Any:
     return out.T.tocsr() if direction == "in" else (out + out.T).tocsr()
 
 
-def normalized(matrix: Any, kind: str = "symmetric", self_loops: bool = True) -> Any:
+def normalized(matrix: Matrix, kind: str = "symmetric", self_loops: bool = True) -> Matrix:
     """Return D^-1/2 A D^-1/2 (Kipf & Welling 2017), or D^-1 A for ``"rows"``, of A with or without loops.
 
     A loop weighs as much as the mean edge, so that raw counts do not drown it; rows that sum to 0 stay 0.
@@ -91,8 +94,10 @@ def normalized(matrix: Any, kind: str = "symmetric", self_loops: bool = True) ->
         matrix = (matrix + sparse.diags_array(np.full(matrix.shape[0], weight))).tocsr()
     rows, columns = (np.asarray(matrix.sum(axis=axis), np.float64).ravel() for axis in (1, 0))
     if kind == "rows":
-        return (_diagonal(rows, -1.0) @ matrix).tocsr()
-    return (_diagonal(rows, -0.5) @ matrix @ _diagonal(columns, -0.5)).tocsr()
+        matrix = (_diagonal(rows, -1.0) @ matrix).tocsr()
+    else:
+        matrix = (_diagonal(rows, -0.5) @ matrix @ _diagonal(columns, -0.5)).tocsr()
+    return matrix
 
 
 def over_entities(rows: Rows, base: NDArray[np.int32], merged: bool) -> Rows:
@@ -151,7 +156,9 @@ def _directed(network: HigherOrderNetwork, power: float, sums: bool) -> tuple[Ro
     return into, _scaled(network.indptr, network.indices, network.weights**power, sums)
 
 
-def _scaled(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: Any, sums: bool) -> Rows:
+def _scaled(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.floating[Any]], sums: bool
+) -> Rows:
     """Return rows that add up to 1 each, or to their degree."""
     degree = np.diff(indptr)
     row = np.repeat(np.arange(len(degree)), degree)
@@ -161,7 +168,7 @@ def _scaled(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: Any,
     return Rows(np.ascontiguousarray(indptr), np.ascontiguousarray(indices)[None], scaled[None])
 
 
-def _without_diagonal(matrix: Any) -> Rows:
+def _without_diagonal(matrix: Matrix) -> Rows:
     matrix.sort_indices()
     indices = matrix.indices.astype(np.int32)
     rows = Rows(matrix.indptr.astype(np.int64), indices[None], matrix.data.astype(np.float32)[None])

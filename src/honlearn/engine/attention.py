@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from honlearn.engine import propagate, tensorops
 from honlearn.engine.adjacency import Rows
-from honlearn.engine.hashing import hash32
+from honlearn.engine.hashing import Site, hash32
 from honlearn.engine.propagate import Dropout
-from honlearn.engine.runtime import Runtime
-from honlearn.jit import njit
+from honlearn.engine.runtime import Context, Gradients, Runtime
+from honlearn.jit import Floats, Integers, njit
 
 SLOPE = 0.2
 _FAST = {"contract", "nsz", "reassoc"}
@@ -64,8 +64,14 @@ def attend(
 class _Attend(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, run: Runtime, part: Rows, rows: NDArray[np.int32], n_heads: int, sites: Any, *scores: Any
-    ) -> Any:
+        ctx: Context,
+        run: Runtime,
+        part: Rows,
+        rows: NDArray[np.int32],
+        n_heads: int,
+        sites: tuple[Dropout, Dropout],
+        *scores: torch.Tensor,
+    ) -> torch.Tensor:
         scores = tuple(tensor.contiguous() for tensor in scores)
         own = scores[1]
         out = torch.empty_like(own)
@@ -78,7 +84,7 @@ class _Attend(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
+    def backward(ctx: Context, grad: torch.Tensor) -> Gradients:
         run, part, rows, numbers = ctx.stored
         out, norms, *scores = ctx.saved_tensors
         # The scores of sources may be the sources themselves: each argument has a gradient of its own.
@@ -95,7 +101,7 @@ class _Attend(torch.autograd.Function):
 
 
 @njit(fastmath=_FAST, error_model="numpy")
-def _leaky_dot(a: Any, i: Any, b: Any, r: Any, vector: Any, first: Any, last: Any) -> Any:
+def _leaky_dot(a: Floats, i: int, b: Floats, r: int, vector: Floats, first: int, last: int) -> np.float32:
     """Return Σ vector[j] · leaky_relu(a[i, j] + b[r, j]) over j from first to last."""
     total, slope = np.float32(0), np.float32(SLOPE)
     for j in range(first, last):
@@ -106,18 +112,18 @@ def _leaky_dot(a: Any, i: Any, b: Any, r: Any, vector: Any, first: Any, last: An
 
 @njit(fastmath=_FAST, error_model="numpy")
 def _leaky_dot_back(
-    a: Any,
-    i: Any,
-    grad_a: Any,
-    b: Any,
-    r: Any,
-    vector: Any,
-    first: Any,
-    last: Any,
-    g: Any,
-    grad_b: Any,
-    grad_vector: Any,
-) -> Any:
+    a: Floats,
+    i: int,
+    grad_a: Floats,
+    b: Floats,
+    r: int,
+    vector: Floats,
+    first: int,
+    last: int,
+    g: np.float32,
+    grad_b: Floats,
+    grad_vector: Floats,
+) -> None:
     """Add g times the gradients of :func:`_leaky_dot`."""
     slope = np.float32(SLOPE)
     for j in range(first, last):
@@ -130,8 +136,15 @@ def _leaky_dot_back(
 
 @njit(fastmath=_FAST, error_model="numpy")
 def _fill_scores(
-    learner: Any, r: Any, row: Any, indptr: Any, column: Any, weight: Any, scores: Any, out: Any
-) -> Any:
+    learner: int,
+    r: int,
+    row: int,
+    indptr: Integers,
+    column: Integers,
+    weight: Floats,
+    scores: Scores,
+    out: Floats,
+) -> None:
     """out[k, h] = e of the k-th entry of the row; out[last, h] = e of the row itself."""
     heads = out.shape[1]
     one = learner if scores.source.shape[0] > 1 else 0
@@ -160,17 +173,17 @@ def _fill_scores(
 
 @njit(fastmath=_FAST, error_model="numpy")
 def _attend(
-    first: Any,
-    last: Any,
-    indptr: Any,
-    indices: Any,
-    weights: Any,
-    rows: Any,
-    scores: Any,
-    sites: Any,
-    out: Any,
-    norms: Any,
-) -> Any:
+    first: int,
+    last: int,
+    indptr: Integers,
+    indices: Integers,
+    weights: Floats,
+    rows: Integers,
+    scores: Scores,
+    sites: tuple[Site, Site],
+    out: Floats,
+    norms: Floats,
+) -> None:
     """Fill out [L, R, H · C], and norms [L, R, 2 H] with the largest score and the sum of exponentials."""
     heads = norms.shape[2] // 2
     width = out.shape[2] // heads
@@ -220,8 +233,16 @@ def _attend(
 
 @njit(fastmath=_FAST, error_model="numpy")
 def _spread_scores(
-    learner: Any, r: Any, row: Any, indptr: Any, column: Any, weight: Any, scores: Any, grad: Any, slopes: Any
-) -> Any:
+    learner: int,
+    r: int,
+    row: int,
+    indptr: Integers,
+    column: Integers,
+    weight: Floats,
+    scores: Scores,
+    grad: Floats,
+    slopes: Scores,
+) -> None:
     """Add to slopes what the gradients grad[k, h] of :func:`_fill_scores` come from."""
     heads = grad.shape[1]
     one = learner if scores.source.shape[0] > 1 else 0
@@ -263,19 +284,19 @@ def _spread_scores(
 
 @njit(fastmath=_FAST, error_model="numpy")
 def _attend_back(
-    first: Any,
-    last: Any,
-    indptr: Any,
-    indices: Any,
-    weights: Any,
-    rows: Any,
-    scores: Any,
-    sites: Any,
-    grad: Any,
-    out: Any,
-    norms: Any,
-    slopes: Any,
-) -> Any:
+    first: int,
+    last: int,
+    indptr: Integers,
+    indices: Integers,
+    weights: Floats,
+    rows: Integers,
+    scores: Scores,
+    sites: tuple[Site, Site],
+    grad: Floats,
+    out: Floats,
+    norms: Floats,
+    slopes: Scores,
+) -> None:
     """Add the gradients of :func:`_attend` to slopes: with g the gradient of a row of a head and k what
     dropout multiplied an entry by, ∂e_j = α_j (k_j g · x_j − g · out) and ∂x_j = α_j k_j g.
     """

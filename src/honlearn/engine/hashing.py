@@ -7,8 +7,6 @@ written twice, once for compiled loops and once on tensors; a test holds them to
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -18,9 +16,15 @@ from honlearn.mixing import splitmix64_array
 
 _MASK = 0xFFFFFFFF
 
+Keys = NDArray[np.uint32]
+"""A key for each learner, [L]."""
+
+Site = tuple[Keys, np.uint32, np.float32]
+"""A dropout site in compiled code: keys, the hash below which a place is dropped, the factor of the kept."""
+
 
 @njit(inline="always")
-def hash32(place: Any, key: Any) -> Any:
+def hash32(place: np.uint32, key: np.uint32) -> np.uint32:
     """Return 32 well-mixed bits of a place (uint32) under a key (uint32)."""
     x = np.uint32(place * np.uint32(0x9E3779B1)) ^ key
     x ^= x >> np.uint32(16)

@@ -9,29 +9,27 @@ which other rows are computed; ``keys [L]`` and `threshold` drop entries (see ha
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from honlearn.engine.hashing import hash32
-from honlearn.jit import njit
+from honlearn.engine.hashing import Keys, hash32
+from honlearn.jit import Floats, Integers, njit
 
 
 @njit(fastmath={"contract", "nsz"}, error_model="numpy")
 def sum_rows(
-    first: Any,
-    last: Any,
-    indptr: Any,
-    indices: Any,
-    weights: Any,
-    rows: Any,
-    x: Any,
-    out: Any,
-    offset: Any,
-    scale: Any,
-    keys: Any,
-    threshold: Any,
-) -> Any:
+    first: int,
+    last: int,
+    indptr: Integers,
+    indices: Integers,
+    weights: Floats,
+    rows: Integers,
+    x: Floats,
+    out: Floats,
+    offset: int,
+    scale: np.float32,
+    keys: Keys,
+    threshold: np.uint32,
+) -> None:
     """out[l, r, offset : offset + d] = scale · Σ_e weights[e] · x[l, indices[e]] over the entries kept."""
     width = x.shape[2]
     for learner in range(first, last):
@@ -55,19 +53,19 @@ def sum_rows(
 
 @njit(fastmath={"contract", "nsz"}, error_model="numpy")
 def sum_rows_back(
-    first: Any,
-    last: Any,
-    indptr: Any,
-    indices: Any,
-    weights: Any,
-    rows: Any,
-    grad: Any,
-    offset: Any,
-    scale: Any,
-    keys: Any,
-    threshold: Any,
-    grad_x: Any,
-) -> Any:
+    first: int,
+    last: int,
+    indptr: Integers,
+    indices: Integers,
+    weights: Floats,
+    rows: Integers,
+    grad: Floats,
+    offset: int,
+    scale: np.float32,
+    keys: Keys,
+    threshold: np.uint32,
+    grad_x: Floats,
+) -> None:
     """Add to grad_x[l, indices[e]] what :func:`sum_rows` spread from it; its transpose."""
     width = grad_x.shape[2]
     for learner in range(first, last):
@@ -90,17 +88,17 @@ def sum_rows_back(
 
 @njit(error_model="numpy")
 def max_rows(
-    first: Any,
-    last: Any,
-    indptr: Any,
-    indices: Any,
-    rows: Any,
-    x: Any,
-    out: Any,
-    winner: Any,
-    keys: Any,
-    threshold: Any,
-) -> Any:
+    first: int,
+    last: int,
+    indptr: Integers,
+    indices: Integers,
+    rows: Integers,
+    x: Floats,
+    out: Floats,
+    winner: Integers,
+    keys: Keys,
+    threshold: np.uint32,
+) -> None:
     """out[l, r] = elementwise max of x[l, indices[e]] over the entries kept, 0 if none; winner: its place."""
     width = x.shape[2]
     for learner in range(first, last):
@@ -124,7 +122,7 @@ def max_rows(
 
 
 @njit(error_model="numpy")
-def max_rows_back(first: Any, last: Any, grad: Any, winner: Any, grad_x: Any) -> Any:
+def max_rows_back(first: int, last: int, grad: Floats, winner: Integers, grad_x: Floats) -> None:
     """Add grad[l, r] to the rows that won in :func:`max_rows`."""
     for learner in range(first, last):
         table = grad_x[learner if grad_x.shape[0] > 1 else 0]
@@ -137,8 +135,15 @@ def max_rows_back(first: Any, last: Any, grad: Any, winner: Any, grad_x: Any) ->
 
 @njit(fastmath={"contract", "nsz"}, error_model="numpy")
 def activate(
-    first: Any, last: Any, x: Any, bias: Any, rows: Any, keys: Any, threshold: Any, scale: Any
-) -> Any:
+    first: int,
+    last: int,
+    x: Floats,
+    bias: Floats,
+    rows: Integers,
+    keys: Keys,
+    threshold: np.uint32,
+    scale: np.float32,
+) -> None:
     """In place: x = dropout(relu(x + bias)), kept values times `scale`; rows [1|L, R] number the rows."""
     for learner in range(first, last):
         which = rows[learner if rows.shape[0] > 1 else 0]
@@ -160,7 +165,9 @@ def activate(
 
 
 @njit(fastmath={"contract", "nsz"}, error_model="numpy")
-def activate_back(first: Any, last: Any, y: Any, grad: Any, scale: Any, grad_x: Any, grad_bias: Any) -> Any:
+def activate_back(
+    first: int, last: int, y: Floats, grad: Floats, scale: np.float32, grad_x: Floats, grad_bias: Floats
+) -> None:
     """grad_x = grad where :func:`activate` let y through, times `scale`; sums of it into grad_bias."""
     for learner in range(first, last):
         shift = grad_bias[learner if grad_bias.shape[0] > 1 else 0]
@@ -173,7 +180,16 @@ def activate_back(first: Any, last: Any, y: Any, grad: Any, scale: Any, grad_x: 
 
 
 @njit(error_model="numpy")
-def drop(first: Any, last: Any, x: Any, out: Any, rows: Any, keys: Any, threshold: Any, scale: Any) -> Any:
+def drop(
+    first: int,
+    last: int,
+    x: Floats,
+    out: Floats,
+    rows: Integers,
+    keys: Keys,
+    threshold: np.uint32,
+    scale: np.float32,
+) -> None:
     """out = dropout(x), kept values times `scale`; its own transpose."""
     for learner in range(first, last):
         which = rows[learner if rows.shape[0] > 1 else 0]

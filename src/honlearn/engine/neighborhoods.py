@@ -25,7 +25,7 @@ from honlearn.engine.adjacency import (
     without,
 )
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.jit import njit
+from honlearn.jit import Integers, njit
 
 
 class Hop(NamedTuple):
@@ -94,7 +94,7 @@ class Neighborhood(Protocol):
 
 
 @njit
-def _mark_neighbors(indptr: Any, indices: Any, nodes: Any, mark: Any) -> Any:
+def _mark_neighbors(indptr: Integers, indices: Integers, nodes: Integers, mark: NDArray[np.bool_]) -> Any:
     for node in nodes:
         for e in range(indptr[node], indptr[node + 1]):
             mark[indices[e]] = True

@@ -9,31 +9,30 @@ that a learner in company would differ in the last bit from the same learner alo
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
 from honlearn.engine.runtime import Runtime
-from honlearn.jit import njit
+from honlearn.jit import Floats, njit
 
 _BETA_1, _BETA_2 = 0.9, 0.999
 
 
 @njit(fastmath={"contract", "nsz"}, error_model="numpy")
 def _adam(
-    first: Any,
-    last: Any,
-    x: Any,
-    grad: Any,
-    mean: Any,
-    square: Any,
-    rate: Any,
-    root: Any,
-    epsilon: Any,
-    decay: Any,
-) -> Any:
+    first: int,
+    last: int,
+    x: Floats,
+    grad: Floats,
+    mean: Floats,
+    square: Floats,
+    rate: np.float32,
+    root: np.float32,
+    epsilon: np.float32,
+    decay: np.float32,
+) -> None:
     """One step on rows `first` to `last` of [P, n]; `rate` and `root` hold the bias corrections."""
     beta_1, beta_2 = np.float32(_BETA_1), np.float32(_BETA_2)
     rest_1, rest_2 = np.float32(1 - _BETA_1), np.float32(1 - _BETA_2)

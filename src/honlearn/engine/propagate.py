@@ -17,7 +17,7 @@ from honlearn.engine import kernels, tensorops, trees
 from honlearn.engine.adjacency import Rows
 from honlearn.engine.hashing import drop_threshold, hash32_tensor
 from honlearn.engine.neighborhoods import Hop
-from honlearn.engine.runtime import Runtime
+from honlearn.engine.runtime import Context, Gradients, Runtime
 
 
 class Dropout(NamedTuple):
@@ -83,8 +83,14 @@ def lookup_layer(
 class _Lookup(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, run: Runtime, hop: Hop, sites: LookupSites, activated: bool, bias: Any, *tables: Any
-    ) -> Any:
+        ctx: Context,
+        run: Runtime,
+        hop: Hop,
+        sites: LookupSites,
+        activated: bool,
+        bias: torch.Tensor,
+        *tables: torch.Tensor,
+    ) -> torch.Tensor:
         learners, width = len(sites.hidden.keys), sum(table.shape[2] for table in tables)
         shape = (learners, hop.rows.shape[1], width)
         out = run.buffer("lookup", shape) if activated else torch.empty(shape)
@@ -113,7 +119,7 @@ class _Lookup(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
+    def backward(ctx: Context, grad: torch.Tensor) -> Gradients:
         run, hop, sites, activated, bias_shape, shapes = ctx.stored
         (out,) = ctx.saved_tensors
         learners, grad = out.shape[0], grad.contiguous()
@@ -168,7 +174,7 @@ def take(run: Runtime, hop: Hop, x: torch.Tensor) -> torch.Tensor:
 
 class _Gather(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, run: Runtime, hop: Hop, x: Any) -> Any:
+    def forward(ctx: Context, run: Runtime, hop: Hop, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         learners, keys = x.shape[0], np.zeros(x.shape[0], np.uint32)
         out = tuple(torch.empty(learners, hop.rows.shape[1], x.shape[2]) for _ in range(1 + len(hop.parts)))
         for part, target in zip((hop.own, *hop.parts), out, strict=True):
@@ -178,7 +184,7 @@ class _Gather(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Context, *grads: torch.Tensor) -> Gradients:
         run, hop, shape, keys = ctx.stored
         grad_x = run.zeros("gather gradient", shape)
         for part, grad in zip((hop.own, *hop.parts), grads, strict=True):
@@ -192,8 +198,14 @@ class _Tree(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, run: Runtime, hop: Hop, upper: Hop, sites: LookupSites, bias: Any, *tables: Any
-    ) -> Any:
+        ctx: Context,
+        run: Runtime,
+        hop: Hop,
+        upper: Hop,
+        sites: LookupSites,
+        bias: torch.Tensor,
+        *tables: torch.Tensor,
+    ) -> tuple[torch.Tensor, ...]:
         learners, width = len(sites.hidden.keys), bias.shape[1]
         numbers = tuple((site.keys, site.threshold, site.scale) for site in sites)
         out = tuple(torch.empty(learners, upper.rows.shape[1], width) for _ in range(3))
@@ -207,7 +219,7 @@ class _Tree(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Context, *grads: torch.Tensor) -> Gradients:
         run, hop, upper, numbers, passed, bias_shape, shapes = ctx.stored
         grad_bias = torch.zeros(bias_shape)
         tables = [run.zeros(f"table gradient {number}", shape) for number, shape in enumerate(shapes)]
@@ -229,7 +241,9 @@ def sum_rows(
 
 class _SumRows(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, run: Runtime, part: Rows, rows: NDArray[np.int32], x: Any, site: Dropout) -> Any:
+    def forward(
+        ctx: Context, run: Runtime, part: Rows, rows: NDArray[np.int32], x: torch.Tensor, site: Dropout
+    ) -> torch.Tensor:
         out = torch.empty(len(site.keys), rows.shape[1], x.shape[2])
         args = (*part, rows, _array(x), _array(out), 0, site.scale, site.keys, site.threshold)
         run.each(kernels.sum_rows, len(out), *args)
@@ -237,7 +251,7 @@ class _SumRows(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
+    def backward(ctx: Context, grad: torch.Tensor) -> Gradients:
         run, part, rows, shape, site = ctx.stored
         grad, grad_x = grad.contiguous(), torch.zeros(shape)
         args = (*part, rows, _array(grad), 0, site.scale, site.keys, site.threshold)
@@ -256,7 +270,9 @@ def max_rows(
 
 class _MaxRows(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, run: Runtime, part: Rows, rows: NDArray[np.int32], x: Any, site: Dropout) -> Any:
+    def forward(
+        ctx: Context, run: Runtime, part: Rows, rows: NDArray[np.int32], x: torch.Tensor, site: Dropout
+    ) -> torch.Tensor:
         out = torch.empty(len(site.keys), rows.shape[1], x.shape[2])
         winner = np.empty(out.shape, np.int32)
         args = (part.indptr, part.indices, rows, _array(x), _array(out), winner, site.keys, site.threshold)
@@ -265,7 +281,7 @@ class _MaxRows(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
+    def backward(ctx: Context, grad: torch.Tensor) -> Gradients:
         run, winner, shape = ctx.stored
         grad, grad_x = grad.contiguous(), torch.zeros(shape)
         args = (_array(grad), winner, _array(grad_x))
@@ -284,12 +300,14 @@ def drop(run: Runtime, rows: NDArray[np.int32], x: torch.Tensor, site: Dropout) 
 
 class _Drop(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, run: Runtime, rows: NDArray[np.int32], x: Any, site: Dropout) -> Any:
+    def forward(
+        ctx: Context, run: Runtime, rows: NDArray[np.int32], x: torch.Tensor, site: Dropout
+    ) -> torch.Tensor:
         ctx.stored = (run, rows, site)
         return _dropped(run, rows, x, site)
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
+    def backward(ctx: Context, grad: torch.Tensor) -> Gradients:
         run, rows, site = ctx.stored
         return None, None, _dropped(run, rows, grad.contiguous(), site), None
 
@@ -323,14 +341,14 @@ def for_rows(parameter: torch.Tensor, learners: int, rows: int) -> torch.Tensor:
 
 class _ForRows(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, parameter: Any, learners: int, rows: int) -> Any:
-        ctx.count = len(parameter)
+    def forward(ctx: Context, parameter: torch.Tensor, learners: int, rows: int) -> torch.Tensor:
+        ctx.stored = len(parameter)
         return parameter[:, None].expand(learners, rows, parameter.shape[1])
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
+    def backward(ctx: Context, grad: torch.Tensor) -> Gradients:
         sums = torch.stack([one.contiguous().sum(0) for one in grad])
-        return sums if ctx.count == len(sums) else sums.sum(0, keepdim=True), None, None
+        return sums if ctx.stored == len(sums) else sums.sum(0, keepdim=True), None, None
 
 
 def product(run: Runtime, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
@@ -350,18 +368,18 @@ def _multiply(first: int, last: int, a: torch.Tensor, b: torch.Tensor, out: torc
 
 class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, run: Runtime, x: Any, weight: Any) -> Any:
-        ctx.run = run
+    def forward(ctx: Context, run: Runtime, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        ctx.stored = run
         ctx.save_for_backward(x, weight)
         out = torch.empty(*x.shape[:2], weight.shape[2])
         run.each(_multiply, len(x), x.detach(), weight.detach(), out)
         return out
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
+    def backward(ctx: Context, grad: torch.Tensor) -> Gradients:
         # Worker threads record gradients unless the tensors say not to.
         x, weight = (tensor.detach() for tensor in ctx.saved_tensors)
         grad_x, grad_weight = torch.empty_like(x), torch.empty_like(weight)
-        ctx.run.each(_multiply, len(x), grad, weight.transpose(1, 2), grad_x)
-        ctx.run.each(_multiply, len(x), x.transpose(1, 2), grad, grad_weight)
+        ctx.stored.each(_multiply, len(x), grad, weight.transpose(1, 2), grad_x)
+        ctx.stored.each(_multiply, len(x), x.transpose(1, 2), grad, grad_weight)
         return None, grad_x, grad_weight

@@ -12,11 +12,25 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
 from honlearn.errors import ParameterError, check_choice, check_integer
+
+
+class Context(Protocol):
+    """What torch hands from the forward to the backward pass; `stored` is what the operation needs there."""
+
+    stored: Any
+    saved_tensors: tuple[torch.Tensor, ...]
+
+    def save_for_backward(self, *tensors: torch.Tensor) -> None:
+        """Keep these for the backward pass."""
+
+
+Gradients = tuple[torch.Tensor | None, ...]
+"""What a backward pass returns: one for each argument of the forward pass, None where there is none."""
 
 
 @dataclass

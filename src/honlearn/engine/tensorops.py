@@ -6,7 +6,7 @@ gathered tensor, which a graphics card likes and a CPU does not; there the compi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -134,7 +134,9 @@ def attend(
     def by_head(x: torch.Tensor) -> torch.Tensor:
         return x.reshape(len(x), n_heads, -1)
 
-    def score(source: Any, target: Any, extra: Any, learner: NDArray[np.int64]) -> torch.Tensor:
+    def score(
+        source: torch.Tensor, target: torch.Tensor, extra: torch.Tensor | float, learner: NDArray[np.int64]
+    ) -> torch.Tensor:
         if not scores.vector.shape[1]:
             return F.leaky_relu(source + target + extra, slope)
         bent = F.leaky_relu(source + target, slope) * of_learner(scores.vector, learner)

@@ -9,17 +9,23 @@ Values come out the same to the bit, and so do gradients where each row is read 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from honlearn.engine.hashing import hash32
+from honlearn.engine.adjacency import Rows
+from honlearn.engine.hashing import Site, hash32
+from honlearn.engine.neighborhoods import Hop
 from honlearn.engine.vectors import add_row, set_row
-from honlearn.jit import njit
+from honlearn.jit import Floats, Integers, njit
 
 # How many rows are looked up before they are activated; one by one takes up to a tenth longer.
 _BLOCK = 64
 _FAST = {"contract", "nsz"}
+
+Three = tuple[Floats, Floats, Floats]
+"""One array for a row itself, one for those into it, one for those out of it."""
 
 
 class _Entries(NamedTuple):
@@ -28,9 +34,9 @@ class _Entries(NamedTuple):
     No branch depends on what is dropped, because nobody could predict it.
     """
 
-    indptr: Any
-    columns: Any
-    factors: Any
+    indptr: Integers
+    columns: Integers
+    factors: Floats
 
 
 class _Scratch(NamedTuple):
@@ -39,17 +45,17 @@ class _Scratch(NamedTuple):
     own: _Entries
     into: _Entries
     out_of: _Entries
-    rows: Any
+    rows: Floats
 
 
 @njit(error_model="numpy")
-def _empty_entries(part: Any) -> Any:
+def _empty_entries(part: Rows) -> _Entries:
     count = part.indices.shape[1]
     return _Entries(part.indptr, np.empty(count, np.int32), np.empty(count, np.float32))
 
 
 @njit(error_model="numpy")
-def _scratch(hop: Any, tables: Any) -> Any:
+def _scratch(hop: Hop, tables: Three) -> _Scratch:
     own, into, out_of = tables
     width = own.shape[2] + into.shape[2] + out_of.shape[2]
     rows = np.empty((_BLOCK, width), np.float32)
@@ -57,7 +63,7 @@ def _scratch(hop: Any, tables: Any) -> Any:
 
 
 @njit(fastmath=_FAST, error_model="numpy")
-def _drop_entries(learner: Any, part: Any, site: Any, entries: Any) -> Any:
+def _drop_entries(learner: int, part: Rows, site: Site, entries: _Entries) -> None:
     """Fill the entries of this learner; `site` is (keys, threshold, scale)."""
     keys, threshold, scale = site
     i = learner if part.indices.shape[0] > 1 else 0
@@ -70,14 +76,14 @@ def _drop_entries(learner: Any, part: Any, site: Any, entries: Any) -> Any:
 
 
 @njit(error_model="numpy")
-def _drop_all(learner: Any, hop: Any, sites: Any, scratch: Any) -> Any:
+def _drop_all(learner: int, hop: Hop, sites: tuple[Site, Site, Site, Site], scratch: _Scratch) -> None:
     _drop_entries(learner, hop.own, sites[0], scratch.own)
     _drop_entries(learner, hop.parts[0], sites[1], scratch.into)
     _drop_entries(learner, hop.parts[1], sites[2], scratch.out_of)
 
 
 @njit(inline="always", error_model="numpy")
-def _look_up(entries: Any, row: Any, table: Any, top: Any, rows: Any, place: Any) -> Any:
+def _look_up(entries: _Entries, row: int, table: Floats, top: int, rows: Floats, place: int) -> None:
     """rows.flat[place : place + d] = Σ factor · table row; `top` is where the learner's table begins."""
     width, start, end = table.shape[2], entries.indptr[row], entries.indptr[row + 1]
     set_row(rows, place, table, top + entries.columns[start] * width, width, entries.factors[start])
@@ -86,7 +92,7 @@ def _look_up(entries: Any, row: Any, table: Any, top: Any, rows: Any, place: Any
 
 
 @njit(inline="always", error_model="numpy")
-def _spread(entries: Any, row: Any, table: Any, top: Any, rows: Any, place: Any) -> Any:
+def _spread(entries: _Entries, row: int, table: Floats, top: int, rows: Floats, place: int) -> None:
     """The transpose of :func:`_look_up`: add factor · rows.flat[place : place + d] to the table's rows."""
     width = table.shape[2]
     for e in range(entries.indptr[row], entries.indptr[row + 1]):
@@ -94,24 +100,25 @@ def _spread(entries: Any, row: Any, table: Any, top: Any, rows: Any, place: Any)
 
 
 @njit(inline="always", error_model="numpy")
-def _top(learner: Any, table: Any) -> Any:
-    return (learner if table.shape[0] > 1 else 0) * table.shape[1] * table.shape[2]
+def _top(learner: int, table: Floats) -> int:
+    top: int = (learner if table.shape[0] > 1 else 0) * table.shape[1] * table.shape[2]
+    return top
 
 
 @njit(fastmath=_FAST, error_model="numpy")
 def _sum(
-    learner: Any,
-    r: Any,
-    hop: Any,
-    tables: Any,
-    bias: Any,
-    site: Any,
-    upper: Any,
-    part: Any,
-    out: Any,
-    passed: Any,
-    scratch: Any,
-) -> Any:
+    learner: int,
+    r: int,
+    hop: Hop,
+    tables: Three,
+    bias: Floats,
+    site: Site,
+    upper: Hop,
+    part: Rows,
+    out: Floats,
+    passed: NDArray[np.uint8],
+    scratch: _Scratch,
+) -> None:
     """out[l, r] = Σ over the entries of `part` of weight · dropout(relu(look-up + bias))."""
     own, into, out_of = tables
     keys, threshold, scale = site
@@ -151,16 +158,16 @@ def _sum(
 
 @njit(error_model="numpy")
 def sum_looked_up(
-    first: Any,
-    last: Any,
-    hop: Any,
-    upper: Any,
-    tables: Any,
-    bias: Any,
-    sites: Any,
-    outs: Any,
-    passed: Any,
-) -> Any:
+    first: int,
+    last: int,
+    hop: Hop,
+    upper: Hop,
+    tables: Three,
+    bias: Floats,
+    sites: tuple[Site, Site, Site, Site],
+    outs: Three,
+    passed: NDArray[np.uint8],
+) -> None:
     """Fill outs (own, into, out_of: [L, R, D]) with the sums that `upper` takes of the rows of `hop`."""
     scratch = _scratch(hop, tables)
     given = (hop, tables, bias, sites[3], upper)
@@ -174,18 +181,18 @@ def sum_looked_up(
 
 @njit(fastmath=_FAST, error_model="numpy")
 def _sum_back(
-    learner: Any,
-    r: Any,
-    hop: Any,
-    upper: Any,
-    part: Any,
-    grad: Any,
-    passed: Any,
-    scale: Any,
-    grad_bias: Any,
-    grad_tables: Any,
-    scratch: Any,
-) -> Any:
+    learner: int,
+    r: int,
+    hop: Hop,
+    upper: Hop,
+    part: Rows,
+    grad: Floats,
+    passed: NDArray[np.uint8],
+    scale: np.float32,
+    grad_bias: Floats,
+    grad_tables: Three,
+    scratch: _Scratch,
+) -> None:
     """Add to the gradients of bias and tables what :func:`_sum` spread to out[l, r]."""
     own, into, out_of = grad_tables
     rows = scratch.rows
@@ -219,16 +226,16 @@ def _sum_back(
 
 @njit(error_model="numpy")
 def sum_looked_up_back(
-    first: Any,
-    last: Any,
-    hop: Any,
-    upper: Any,
-    grads: Any,
-    sites: Any,
-    passed: Any,
-    grad_bias: Any,
-    grad_tables: Any,
-) -> Any:
+    first: int,
+    last: int,
+    hop: Hop,
+    upper: Hop,
+    grads: Three,
+    sites: tuple[Site, Site, Site, Site],
+    passed: NDArray[np.uint8],
+    grad_bias: Floats,
+    grad_tables: Three,
+) -> None:
     """Add to grad_bias and grad_tables the gradients of :func:`sum_looked_up`."""
     scratch, scale = _scratch(hop, grad_tables), sites[3][2]
     rest = (passed, scale, grad_bias, grad_tables, scratch)

@@ -9,12 +9,18 @@ references, do not exist.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+if TYPE_CHECKING:
+    from numba.core.typing.context import BaseContext as Typing
+    from numba.core.typing.templates import Signature
+
+    from honlearn.jit import Intrinsic, Target
 
 _LANES = 16
 _LANE, _PLACE = ir.FloatType(), ir.IntType(64)
@@ -23,7 +29,7 @@ _VECTOR = ir.VectorType(_LANE, _LANES)
 _FLAGS = ("contract",)
 
 
-def _every(builder: Any, value: Any) -> Any:
+def _every(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     """Return a vector with this number in every lane."""
     lane = ir.IntType(32)
     one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, lane(0))
@@ -33,16 +39,25 @@ def _every(builder: Any, value: Any) -> Any:
 def _row_operation(adds: bool) -> Callable[..., Any]:
     """Return what gives numba the signature and the instructions of :data:`add_row` or :data:`set_row`."""
 
-    def product(builder: Any, kind: Any, weight: Any, target: Any, source: Any, place: Any) -> Any:
+    def product(
+        builder: ir.IRBuilder,
+        kind: ir.Type,
+        weight: ir.Value,
+        target: ir.Value,
+        source: ir.Value,
+        place: ir.Value,
+    ) -> ir.Value:
         """Return weight · source, plus target if `adds`, of one vector or one number at `place`."""
 
-        def load(pointer: Any) -> Any:
+        def load(pointer: ir.Value) -> ir.Value:
             return builder.load(_pointer(builder, kind, pointer, place), align=4)
 
         out = builder.fmul(weight, load(source), flags=_FLAGS)
         return builder.fadd(out, load(target), flags=_FLAGS) if adds else out
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(
+        context: Target, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]
+    ) -> ir.Value:
         weight, width, lanes = arguments[5], arguments[4], _PLACE(_LANES)
         target, source = (
             builder.gep(context.make_array(kind)(context, builder, array).data, [start])
@@ -63,14 +78,22 @@ def _row_operation(adds: bool) -> Callable[..., Any]:
                 builder.store(value, _pointer(builder, _LANE, target, loop.index), align=4)
         return context.get_dummy_value()
 
-    def typed(context: Any, target: Any, to: Any, source: Any, start: Any, width: Any, weight: Any) -> Any:
+    def typed(
+        context: Typing,
+        target: types.Array,
+        to: types.Integer,
+        source: types.Array,
+        start: types.Integer,
+        width: types.Integer,
+        weight: types.Float,
+    ) -> Intrinsic:
         place = types.int64
         return types.void(target, place, source, place, place, types.float32), generate
 
     return typed
 
 
-def _pointer(builder: Any, kind: Any, array: Any, place: Any) -> Any:
+def _pointer(builder: ir.IRBuilder, kind: ir.Type, array: ir.Value, place: ir.Value) -> ir.Value:
     return builder.bitcast(builder.gep(array, [place]), kind.as_pointer())
 
 

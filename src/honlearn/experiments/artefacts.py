@@ -8,7 +8,7 @@ configuration.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,14 +27,16 @@ CANDIDATES, KEPT, HEAVIEST = 2000, 100, 50
 _CURVES = ("phase", "stage", "epoch", "loss", "validation_loss", "validation_score", "groups")
 
 
-def keep_data(run: str | Path, network: HigherOrderNetwork, nodes: Any = (), labels: Any = ()) -> None:
+def keep_data(
+    run: str | Path, network: HigherOrderNetwork, nodes: Sequence[str] = (), labels: Sequence[str] = ()
+) -> None:
     """Keep the network that an evaluation is about and the classes of its nodes."""
     artefacts.write_network(run, network)
     if len(nodes):
         artefacts.write_labels(run, list(nodes), list(labels))
 
 
-def keep_inputs(run: str | Path, inputs: Iterable[Any], nodes: Any, labels: Any) -> None:
+def keep_inputs(run: str | Path, inputs: Iterable[Any], nodes: Sequence[str], labels: Sequence[str]) -> None:
     """Keep the networks among the inputs, and the classes; those that fits have chosen are not kept."""
     for network in inputs:
         if isinstance(network, HigherOrderNetwork):
@@ -79,7 +81,7 @@ def _table(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
 
 
 def keep_node_answers(
-    run: str | Path, digest: str, estimator: Any, predictions: Predictions, truth: Any
+    run: str | Path, digest: str, estimator: Any, predictions: Predictions, truth: Iterable[object]
 ) -> None:
     """Keep the predictions of a fit for its test nodes, those of each learner, and from which relative."""
     about: dict[str, Any] = {
@@ -165,7 +167,7 @@ def link_candidates(network: HigherOrderNetwork, most: int) -> list[tuple[str, s
     return [(names[u], names[v]) for u, v in pairs]
 
 
-def _history(estimator: Any) -> list[dict[str, Any]]:
+def _history(estimator: object) -> list[dict[str, Any]]:
     """Return the learning curves of a fit: one dictionary an epoch, what is not a number left out."""
     table = getattr(estimator, "history_", None)
     if table is None or not hasattr(table, "to_dict"):

@@ -11,9 +11,12 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from honlearn.writing.atomic import atomic_binary, atomic_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Okabe and Ito's colours, which readers with any kind of colour vision can tell apart, and black.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C")
@@ -115,7 +118,7 @@ def drawn(plot: Plot, kind: str) -> bytes:
     return out.getvalue()
 
 
-def _draw_panel(axis: Any, panel: Panel) -> None:
+def _draw_panel(axis: Axes, panel: Panel) -> None:
     for place, series in enumerate(panel.series):
         _draw_series(axis, series, place if series.colour is None else series.colour)
     axis.set_title(panel.title)
@@ -130,7 +133,7 @@ def _draw_panel(axis: Any, panel: Panel) -> None:
         axis.legend(fontsize=7, framealpha=0.8)
 
 
-def _scale_by_powers(axis: Any, values: Sequence[float]) -> None:
+def _scale_by_powers(axis: Axes, values: Sequence[float]) -> None:
     """Make the x-axis logarithmic with plain numbers on it, few enough not to run into each other."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -141,7 +144,7 @@ def _scale_by_powers(axis: Any, values: Sequence[float]) -> None:
     axis.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _draw_series(axis: Any, series: Series, place: int) -> None:
+def _draw_series(axis: Axes, series: Series, place: int) -> None:
     colour, label = COLOURS[place % len(COLOURS)], series.label or None
     if not series.is_line:
         size = 10 if len(series.x) < 500 else 4

@@ -46,7 +46,8 @@ class Predictions:
             return cls(nodes, own, proba, members)
         wanted = np.asarray(classes)
         place = np.searchsorted(wanted, own)
-        return cls(nodes, wanted, _spread(proba, place, len(wanted)), _spread(members, place, len(wanted)))
+        spread = None if members is None else _spread(members, place, len(wanted))
+        return cls(nodes, wanted, _spread(proba, place, len(wanted)), spread)
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -80,9 +81,9 @@ class Predictions:
         return pd.DataFrame(columns)
 
 
-def _spread(values: Any, place: NDArray[np.intp], width: int) -> Any:
+def _spread(values: NDArray[np.float32], place: NDArray[np.intp], width: int) -> NDArray[np.float32]:
     """Return the values with their last axis laid out over `width` classes, 0 where there is none."""
-    if values is None or values.shape[-1] == width:
+    if values.shape[-1] == width:
         return values
     wide = np.zeros((*values.shape[:-1], width), values.dtype)
     wide[..., place] = values

@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Generic
 
 from honlearn.errors import HonlearnError
-from honlearn.experiments.runner import JobError, JobT, Watch, Work, name_of, threads_for
+from honlearn.experiments.runner import Job, JobError, JobT, Watch, Work, name_of, threads_for
 from honlearn.interrupts import ending_on_sigterm
 from honlearn.results.record import Record
 
@@ -120,7 +120,7 @@ def _serve(connection: Connection, parent: int) -> None:
             connection.send(_outcome(work, jobs[place]))
 
 
-def _outcome(work: Work, job: Any) -> Record | Exception:
+def _outcome(work: Work, job: Job) -> Record | Exception:
     try:
         return work.run(job)
     except HonlearnError as error:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from honlearn.errors import FormatError, HonlearnError, InputError, check_integer, check_real
@@ -163,7 +164,7 @@ def at_most(seconds: float | None) -> Iterator[None]:
         yield
         return
 
-    def ring(number: int, frame: Any) -> None:
+    def ring(number: int, frame: FrameType | None) -> None:
         raise OutOfTimeError("it took longer than what was left of the budget")
 
     before = signal.signal(signal.SIGALRM, ring)
@@ -212,7 +213,7 @@ class _Suggestions:
         )
 
 
-def _word(choice: Any) -> str:
+def _word(choice: object) -> str:
     return json.dumps(list(choice) if isinstance(choice, tuple) else choice)
 
 

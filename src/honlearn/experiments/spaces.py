@@ -149,7 +149,7 @@ def own_space(entry: Entry, choices: Mapping[str, Any], given: Mapping[str, Any]
     return Space("own", rows)
 
 
-def _row(word: str, choices: Any) -> tuple[Any, ...]:
+def _row(word: str, choices: object) -> tuple[Any, ...]:
     if not isinstance(choices, list) or not choices:
         raise FormatError(
             f"the choices of {word!r} must be a list with at least one. Got {choices!r} instead"
@@ -171,5 +171,5 @@ def read_spaces(path: str | PathLike[str]) -> dict[str, dict[str, Any]]:
         ) from None
 
 
-def _plain(choice: Any) -> Any:
+def _plain(choice: object) -> object:
     return list(choice) if isinstance(choice, tuple) else choice

@@ -13,7 +13,7 @@ beside the same of the steps back, Mᵀ: [V, 2 V]. Skip-gram with negative sampl
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,13 @@ from honlearn.hon.network import HigherOrderNetwork
 _MOST = 50_000_000
 _NOISE = 1e-9
 
+Sparse: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
+"""A sparse matrix by rows, of counts or what is made of them."""
 
-def steps_apart(network: HigherOrderNetwork, reach: int = 2) -> Any:
+_Factors = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def steps_apart(network: HigherOrderNetwork, reach: int = 2) -> Sparse:
     """Return how often j is passed 1 … `reach` steps after i, a SciPy CSR array [V, V].
 
     One step is what was counted. Further ones are expected: of those who came to a node as many go on as
@@ -62,20 +67,20 @@ def steps_apart(network: HigherOrderNetwork, reach: int = 2) -> Any:
     return found.tocsr()
 
 
-def information(counts: Any, smoothing: float) -> Any:
+def information(counts: Sparse | sparse.csc_array[Any], smoothing: float) -> Sparse:
     """Return the positive pointwise mutual information of counts [V, V], with smoothed columns, as CSR."""
-    counts = counts.tocoo()
-    rows = np.asarray(counts.sum(1)).ravel()
-    columns = np.asarray(counts.sum(0)).ravel() ** smoothing
+    entries = counts.tocoo()
+    rows = np.asarray(entries.sum(1)).ravel()
+    columns = np.asarray(entries.sum(0)).ravel() ** smoothing
     columns /= max(columns.sum(), 1e-300)
-    values = np.log(counts.data / (rows[counts.row] * columns[counts.col]))
+    values = np.log(entries.data / (rows[entries.row] * columns[entries.col]))
     # What is as often met as chance has it is 0, but for rounding.
     kept = values > _NOISE
-    ends = (counts.row[kept], counts.col[kept])
+    ends = (entries.row[kept], entries.col[kept])
     return sparse.csr_array((values[kept], ends), shape=counts.shape)
 
 
-def factors(matrix: Any, dimensions: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def factors(matrix: Sparse, dimensions: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return U √Σ and V √Σ of a truncated SVD, [V, d] and [W, d] for a matrix [V, W] with V ≤ W.
 
     d is `dimensions`, or fewer if there are no more; largest first. The sign of a pair of vectors is free:
@@ -91,11 +96,11 @@ def factors(matrix: Any, dimensions: int) -> tuple[NDArray[np.float64], NDArray[
     return left * scale, right * scale
 
 
-def _all(matrix: Any, dimensions: int) -> Any:
+def _all(matrix: Sparse, dimensions: int) -> _Factors:
     return np.linalg.svd(matrix.toarray(), full_matrices=False)
 
 
-def _leading(matrix: Any, dimensions: int) -> Any:
+def _leading(matrix: Sparse, dimensions: int) -> _Factors:
     """Return a truncated SVD from the eigenvectors of M Mᵀ, as SciPy's svds does, but the same each time.
 
     Where it has seen all that can be reached from where it began, the solver goes on from a random place, and
@@ -139,7 +144,7 @@ def path_embedding(
     return embedding(steps_to_others(network, reach), dimensions, smoothing)
 
 
-def steps_to_others(network: HigherOrderNetwork, reach: int) -> Any:
+def steps_to_others(network: HigherOrderNetwork, reach: int) -> Sparse:
     """Return :func:`steps_apart` without those that lead back to where they began.
 
     One step is counted alike on every network of the same paths, whatever it remembers: the same arrays.
@@ -151,7 +156,7 @@ def steps_to_others(network: HigherOrderNetwork, reach: int) -> Any:
     return ahead
 
 
-def embedding(ahead: Any, dimensions: int, smoothing: float) -> NDArray[np.float64]:
+def embedding(ahead: Sparse, dimensions: int, smoothing: float) -> NDArray[np.float64]:
     """Return :func:`path_embedding` from the steps to others [V, V]: many, where they are counted once."""
     both = sparse.hstack([information(steps, smoothing) for steps in (ahead, ahead.T)]).tocsr()
     if both.nnz == 0:

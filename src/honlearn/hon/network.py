@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow
     import scipy.sparse
 
+    from honlearn.hon.summary import NodeClasses
     from honlearn.hon.walks import Walks
 
 Array = TypeVar("Array", bound=NDArray[Any])
@@ -87,7 +88,7 @@ class HigherOrderNetwork:
 
         check_arrays(self)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a HigherOrderNetwork is immutable; {name!r} cannot be set")
 
     def __delattr__(self, name: str) -> None:
@@ -296,7 +297,7 @@ class HigherOrderNetwork:
 
         return dependencies(self, top, shifts)
 
-    def summary(self, labels: Any = None) -> pandas.DataFrame:
+    def summary(self, labels: NodeClasses | None = None) -> pandas.DataFrame:
         """Return the columns of the paper's Table 1 for this network; see :mod:`honlearn.hon.summary`."""
         from honlearn.hon.summary import summary
 

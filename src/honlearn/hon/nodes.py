@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from honlearn.paths.vocabulary import Vocabulary
 
@@ -52,7 +52,7 @@ class NodeLabels(Sequence[str]):
     def __getitem__(self, node: int | np.integer[Any]) -> str: ...
     @overload
     def __getitem__(self, node: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, node: Any) -> str | tuple[str, ...]:
+    def __getitem__(self, node: int | np.integer[Any] | slice) -> str | tuple[str, ...]:
         if isinstance(node, slice):
             return tuple(self[i] for i in range(*node.indices(len(self))))
         if not -len(self) <= node < len(self):
@@ -64,7 +64,7 @@ class NodeLabels(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.all)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.all, dtype=dtype if dtype is not None else object)
 
     def __eq__(self, other: object) -> bool:

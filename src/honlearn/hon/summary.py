@@ -12,7 +12,7 @@ fraction among out-neighbours, ``average="nodes"``, gives 0.378 and 0.393 on Wik
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,17 @@ from honlearn.hon.network import HigherOrderNetwork
 if TYPE_CHECKING:
     import pandas
 
+    # A mapping or series from node to class, a pair (nodes, classes), or a CSV file.
+    NodeClasses = (
+        Mapping[Any, Any]
+        | pandas.Series[Any]
+        | tuple[Iterable[object], Iterable[object]]
+        | str
+        | PathLike[str]
+    )
 
-def summary(network: HigherOrderNetwork, labels: Any = None) -> pandas.DataFrame:
+
+def summary(network: HigherOrderNetwork, labels: NodeClasses | None = None) -> pandas.DataFrame:
     """Return one row with k, |V1|, |E1|, |Vk|, |Ek| and, given labels, classes, H(G1) and H(Gk).
 
     k is the order that the network was grown with, else that of its longest node. |E1| counts the distinct
@@ -52,7 +61,7 @@ def summary(network: HigherOrderNetwork, labels: Any = None) -> pandas.DataFrame
     return pd.DataFrame([row])
 
 
-def homophily(network: HigherOrderNetwork, labels: Any, average: str = "edges") -> float:
+def homophily(network: HigherOrderNetwork, labels: NodeClasses, average: str = "edges") -> float:
     """Return the fraction of edges whose ends have the same class; ``"nodes"``: the mean over nodes.
 
     Edges with an end that has no class do not count. NaN where no edge counts.
@@ -66,7 +75,7 @@ def homophily(network: HigherOrderNetwork, labels: Any, average: str = "edges") 
     return float(same.sum() / counted.sum()) if counted.any() else float("nan")
 
 
-def node_homophily(network: HigherOrderNetwork, labels: Any) -> NDArray[np.float64]:
+def node_homophily(network: HigherOrderNetwork, labels: NodeClasses) -> NDArray[np.float64]:
     """Return the fraction of each node's out-neighbours with its class [N], NaN where none has a class."""
     same, counted = _agreement(network, labels)
     total = np.bincount(network.sources[counted], minlength=network.n_nodes)
@@ -74,7 +83,7 @@ def node_homophily(network: HigherOrderNetwork, labels: Any) -> NDArray[np.float
     return np.where(total > 0, alike / np.maximum(total, 1), np.nan)
 
 
-def entity_classes(network: HigherOrderNetwork, labels: Any) -> NDArray[np.int64]:
+def entity_classes(network: HigherOrderNetwork, labels: NodeClasses) -> NDArray[np.int64]:
     """Return the class of each entity as a number [V], −1 for none; other nodes' labels are skipped."""
     known = as_mapping(labels)
     numbers = {name: number for number, name in enumerate(sorted(set(known.values())))}
@@ -87,7 +96,7 @@ def entity_classes(network: HigherOrderNetwork, labels: Any) -> NDArray[np.int64
     return np.array(classes, np.int64)
 
 
-def as_mapping(labels: Any) -> dict[str, str]:
+def as_mapping(labels: object) -> dict[str, str]:
     """Return labels given as a mapping, a pair (nodes, classes) or a CSV file as a dictionary of strings."""
     if isinstance(labels, (str, PathLike)):
         from honlearn.labels import read_labels
@@ -106,7 +115,9 @@ def as_mapping(labels: Any) -> dict[str, str]:
     return {str(node): str(label) for node, label in zip(nodes, classes, strict=True)}
 
 
-def _agreement(network: HigherOrderNetwork, labels: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _agreement(
+    network: HigherOrderNetwork, labels: NodeClasses
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return for each edge whether both ends have one class, and whether both have a class [E]."""
     classes = entity_classes(network, labels)[network.base]
     source, target = classes[network.sources], classes[network.indices]

@@ -151,7 +151,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return USUAL_POWER if isinstance(self.edge_power, str) else float(self.edge_power)
 
 
-def check_sequence(owner: str, name: str, value: Any) -> None:
+def check_sequence(owner: str, name: str, value: object) -> None:
     """Raise unless the value is a whole number or a sequence of them, one for each layer."""
     single = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not single and (isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__len__")):

@@ -18,7 +18,7 @@ from honlearn.engine.adjacency import normalized_adjacency
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.neighborhoods import ExactNeighborhood, Hop, Neighborhood, SelfMask
 from honlearn.engine.propagate import for_rows, gather, product, sum_rows
-from honlearn.engine.weights import Generators, zeros
+from honlearn.engine.weights import Generators, InputWeight, zeros
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners.base import Inputs, Learner, Stack
 from honlearn.learners.layers import Layer, LayerShape, LayerStack, loops
@@ -41,7 +41,7 @@ class GCNLayer(Layer):
         return self.drop_hidden(ctx, hop, torch.relu(z + for_rows(self.bias, *z.shape[:2])))
 
 
-def convolved_input(layer: Layer, ctx: ForwardContext, hop: Hop, weight: Any) -> torch.Tensor:
+def convolved_input(layer: Layer, ctx: ForwardContext, hop: Hop, weight: InputWeight) -> torch.Tensor:
     """Return Â X W for the rows of a first layer: a look-up for each one-hot row of X, [L, R, d]."""
     table, sites = layer.own_table(ctx, weight), layer.input_sites(ctx)
     own = sum_rows(ctx.run, hop.own, hop.rows, table, sites[0])

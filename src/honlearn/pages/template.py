@@ -6,7 +6,6 @@ In: the name of a template and what it shows. Out: the text, or a file.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -14,12 +13,12 @@ from honlearn.experiments.tables import p_text, signed
 from honlearn.writing.atomic import atomic_text
 
 
-def render(name: str, **values: Any) -> str:
+def render(name: str, **values: object) -> str:
     """Return the text of a template; a value that it names and does not get is an error."""
     return _environment().get_template(name).render(**values).rstrip() + "\n"
 
 
-def write_page(target: Path, name: str, **values: Any) -> None:
+def write_page(target: Path, name: str, **values: object) -> None:
     """Write the text of a template to a file, whole or not at all."""
     text = render(name, **values)
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,6 @@ read straight from Arrow's buffers; no Python string is made.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,12 +30,12 @@ def plain(array: pa.Array) -> pa.Array:
     return array
 
 
-def type_name(kind: Any) -> str:
+def type_name(kind: pa.DataType) -> str:
     """Return a type as a message has it: on one line, whatever its parameters hold."""
     return " ".join(str(kind).split())
 
 
-def is_text(kind: Any) -> bool:
+def is_text(kind: pa.DataType) -> bool:
     """Return whether values are runs of bytes: text or binary."""
     tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
     return any(test(kind) for test in tests)

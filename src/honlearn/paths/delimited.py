@@ -146,7 +146,7 @@ class DelimitedPart(FilePart):
     def _stream(self) -> Opened:
         return Opened(self.file, self.options.max_unpacked)
 
-    def _open(self, stream: Any, options: csv.ConvertOptions, block: int) -> csv.CSVStreamingReader:
+    def _open(self, stream: Opened, options: csv.ConvertOptions, block: int) -> csv.CSVStreamingReader:
         # One thread: Arrow then numbers the rows in its complaints, and total work is no more.
         return csv.open_csv(
             stream,

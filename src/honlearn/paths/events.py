@@ -105,7 +105,7 @@ class Events:
         self._distinct: list[Decimal] | None = None
         self._loose = 0
 
-    def read(self, part: Part, order_type: Any, advance: Advance) -> None:
+    def read(self, part: Part, order_type: pa.DataType | None, advance: Advance) -> None:
         """Take in all rows of a part."""
         options = self.options
         wanted = [name for name in (options.sequence, options.entity, options.order_by) if name is not None]
@@ -121,7 +121,7 @@ class Events:
             if sum(map(len, self.codes[-self._loose :])) >= _ROWS_A_BLOCK:
                 self._join_loose()
 
-    def _numbers(self, part: Part, column: Any, first: int) -> Any:
+    def _numbers(self, part: Part, column: pa.Array, first: int) -> Any:
         """Return the text of an order column as numbers."""
         try:
             return from_text(column)
@@ -179,7 +179,7 @@ class Events:
             absent = gone if absent is None else absent | gone
         return None if absent is None else np.flatnonzero(~absent)
 
-    def _one_unit(self, part: Part, column: Any) -> Any:
+    def _one_unit(self, part: Part, column: pa.Array) -> Any:
         unit = order_unit(column.type)
         name = self.options.order_by
         if unit is None:

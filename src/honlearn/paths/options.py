@@ -186,7 +186,7 @@ def _read_gap(value: Any) -> Gap:
     raise _bad_gap(value)
 
 
-def _checked_gap(value: Any, number: float | None = None, nanoseconds: int | None = None) -> Gap:
+def _checked_gap(value: object, number: float | None = None, nanoseconds: int | None = None) -> Gap:
     size = number if number is not None else nanoseconds
     if size is None or size < 0 or size > _LARGEST_GAP or size != size:
         raise _bad_gap(value)

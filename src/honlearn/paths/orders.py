@@ -55,7 +55,7 @@ class Orders(NamedTuple):
     places: int = 0
 
 
-def order_unit(kind: Any) -> int | None:
+def order_unit(kind: pa.DataType) -> int | None:
     """Return nanoseconds per unit of a time type, 0 for a number type, None for what cannot be ordered by."""
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
         return _NANOSECONDS[kind.unit]
@@ -137,7 +137,7 @@ def _sure_as_floats(batch: Orders) -> bool:
     return least > -_SURE and most < _SURE and batch.places <= 22
 
 
-def _converted(batch: Orders, target: Any, places: int) -> Orders:
+def _converted(batch: Orders, target: type, places: int) -> Orders:
     values, kind = batch.values, batch.values.dtype.kind
     if target is object:
         if kind == "f":

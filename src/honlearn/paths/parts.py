@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -222,7 +222,7 @@ class ArrowPart(FilePart):
                 advance(self.file.stat().st_size / total if total else 0)
 
 
-def _open_ipc(handle: Any, fields: list[int] | None) -> Any:
+def _open_ipc(handle: BinaryIO, fields: list[int] | None) -> Any:
     options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
     magic = handle.read(6)
     handle.seek(0)
@@ -231,7 +231,7 @@ def _open_ipc(handle: Any, fields: list[int] | None) -> Any:
     return pa.ipc.open_stream(handle, options=options)
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind))
 
 

@@ -44,7 +44,7 @@ class _Rows:
     def __init__(self, part: Part, options: ReaderOptions, first: int) -> None:
         self.part, self.options, self.first = part, options, first
 
-    def chunk(self, batch: Any, interner: Interner) -> PathChunk:
+    def chunk(self, batch: pa.RecordBatch, interner: Interner) -> PathChunk:
         paths = self._lists(plain(batch.column(0)))
         rows = np.arange(batch.num_rows)
         if paths.null_count:
@@ -73,7 +73,7 @@ class _Rows:
             raise InputError(f"{self.part.name}: column {self.options.path_column!r}: {error}") from error
         return PathChunk(codes, offsets, counts)
 
-    def _lists(self, column: Any) -> Any:
+    def _lists(self, column: pa.Array) -> Any:
         """Return the path column as an array of lists; text is split, empty text is a missing path."""
         kind = column.type
         if pa.types.is_dictionary(kind):
@@ -90,7 +90,7 @@ class _Rows:
             "and entity instead"
         )
 
-    def _counts(self, column: Any) -> NDArray[np.int64]:
+    def _counts(self, column: pa.Array) -> NDArray[np.int64]:
         name, kind = self.options.count_column, column.type
         if self.part.is_text and is_text(kind):
             # Arrow would read 0x10 as 16.

@@ -15,6 +15,7 @@ from typing import Any
 
 from honlearn.errors import InputError, ParameterError, listed
 from honlearn.paths.files import EXTENSIONS, extension_of, find_files, format_of, name_of
+from honlearn.paths.interner import Interner
 from honlearn.paths.options import (
     MAX_COLUMNS,
     MAX_LINE,
@@ -25,6 +26,7 @@ from honlearn.paths.options import (
 )
 from honlearn.paths.paths import PathChunk, Paths
 from honlearn.paths.stream import OpenChunks, PathStream, collect
+from honlearn.progress import Advance
 
 
 def read_paths(
@@ -215,7 +217,7 @@ def _table_chunks(source: Any, options: ReaderOptions, kind: str | None = None) 
 
 
 def _again(paths: Paths, options: ReaderOptions) -> PathStream:
-    def chunks(interner: Any, advance: Any) -> Iterator[PathChunk]:
+    def chunks(interner: Interner, advance: Advance) -> Iterator[PathChunk]:
         interner.intern_names(paths.vocabulary.names)
         yield from paths.chunks()
 
@@ -235,7 +237,7 @@ def _refuse(options: ReaderOptions, counts: Iterable[int] | None, kind: str) -> 
         raise ParameterError(f"{kind} have their own counts; leave out counts")
 
 
-def _is_table(source: Any) -> bool:
+def _is_table(source: object) -> bool:
     module = type(source).__module__.partition(".")[0]
     if module == "pandas":
         return type(source).__name__ == "DataFrame"
@@ -244,7 +246,7 @@ def _is_table(source: Any) -> bool:
     return type(source).__name__ != "ChunkedArray" and hasattr(source, "__arrow_c_stream__")
 
 
-def _kind(source: Any) -> str:
+def _kind(source: object) -> str:
     module = type(source).__module__.partition(".")[0]
     name = type(source).__name__
     return name if module == "builtins" else f"{module} {name}"

@@ -102,7 +102,7 @@ class Vocabulary:
     def __getitem__(self, code: int | np.integer[Any]) -> str: ...
     @overload
     def __getitem__(self, code: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, code: Any) -> str | tuple[str, ...]:
+    def __getitem__(self, code: int | np.integer[Any] | slice) -> str | tuple[str, ...]:
         names: str | tuple[str, ...] = self.names[code]
         return names
 

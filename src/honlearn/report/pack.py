@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Values = NDArray[Any]
 _KINDS: dict[str, Any] = {
@@ -26,7 +26,7 @@ _KINDS: dict[str, Any] = {
 _ESCAPED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-def pack(values: Any, kind: str) -> dict[str, Any]:
+def pack(values: ArrayLike, kind: str) -> dict[str, Any]:
     """Return an array as ``{"k": kind, "s": shape, "d": base64}``, little-endian.
 
     >>> pack([1, 2], "u2")
@@ -36,21 +36,21 @@ def pack(values: Any, kind: str) -> dict[str, Any]:
     return {"k": kind, "s": list(array.shape), "d": base64.b64encode(array.tobytes()).decode()}
 
 
-def pack_integers(values: Any) -> dict[str, Any]:
+def pack_integers(values: ArrayLike) -> dict[str, Any]:
     """Return non-negative integers in the narrowest kind that holds them."""
     array = np.asarray(values)
     top = int(array.max()) if array.size else 0
     return pack(array, "u1" if top < 1 << 8 else "u2" if top < 1 << 16 else "u4")
 
 
-def pack_shares(values: Any, kind: str = "u2") -> dict[str, Any]:
+def pack_shares(values: ArrayLike, kind: str = "u2") -> dict[str, Any]:
     """Return numbers from 0 to 1 as integers; the page divides them by the largest of their kind."""
     top = np.iinfo(_KINDS[kind]).max
     scaled = np.rint(np.clip(np.nan_to_num(np.asarray(values, np.float64)), 0.0, 1.0) * top)
     return {**pack(scaled, kind), "q": int(top)}
 
 
-def plain(value: Any, digits: int = 6) -> Any:
+def plain(value: object, digits: int = 6) -> Any:
     """Return a value as JSON holds it: floats rounded to significant digits, None for what is no number."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -65,7 +65,7 @@ def plain(value: Any, digits: int = 6) -> Any:
     return value
 
 
-def embedded(value: Any) -> str:
+def embedded(value: object) -> str:
     """Return JSON for a ``<script type="application/json">``: it holds no ``<``, whatever the names are.
 
     >>> embedded({"name": "</script>"})

@@ -145,7 +145,7 @@ def damaged_end(content: bytes) -> bytes:
     return b"" if last.endswith(b"\n") else last
 
 
-def digest_of(value: Any) -> str:
+def digest_of(value: object) -> str:
     """Return 32 hexadecimal digits that belong to this plain value; the order of keys does not matter.
 
     >>> digest_of({"a": 1, "b": 2}) == digest_of({"b": 2, "a": 1})
@@ -169,7 +169,7 @@ def network_digest(network: Any) -> str:
     return digest.hexdigest()
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a parameter as JSON can hold it; a table or array of features becomes its shape and digest."""
     if isinstance(value, np.generic):
         return value.item()
@@ -184,7 +184,7 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
 
 
-def _array_digest(value: Any) -> str:
+def _array_digest(value: object) -> str:
     if hasattr(value, "index") and hasattr(value, "to_numpy"):
         return digest_of([value.index.astype(str).tolist(), value.to_numpy().tolist()])
     if hasattr(value, "tocoo"):

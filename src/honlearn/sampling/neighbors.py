@@ -8,21 +8,23 @@ so the result does not depend on threads, on other learners, or on the order of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import check_choice, check_integer
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.jit import njit
+from honlearn.jit import Integers, njit
 from honlearn.mixing import splitmix64
 
 Direction = Literal["in", "out"]
 
 
 @njit
-def _alias_tables(indptr: Any, weights: Any, accept: Any, alias: Any) -> Any:
+def _alias_tables(
+    indptr: Integers, weights: NDArray[np.float64], accept: NDArray[np.uint32], alias: NDArray[np.int32]
+) -> None:
     """Fill Vose's alias tables by row: slot i is itself with probability accept[i] / 2^32, else alias[i]."""
     longest = 0
     for row in range(len(indptr) - 1):
@@ -62,7 +64,14 @@ def _alias_tables(indptr: Any, weights: Any, accept: Any, alias: Any) -> Any:
 
 
 @njit
-def _sample(indptr: Any, slots: Any, nodes: Any, keys: Any, side: Any, out: Any) -> Any:
+def _sample(
+    indptr: Integers,
+    slots: NDArray[np.uint32],
+    nodes: NDArray[np.int32],
+    keys: NDArray[np.uint64],
+    side: int,
+    out: NDArray[np.int32],
+) -> None:
     """Fill out[l, r, side] with neighbours of nodes[l, r].
 
     Sample s of learner l reads place s of the stream keys[l]. A slot holds what one sample reads: the

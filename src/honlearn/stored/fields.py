@@ -139,12 +139,13 @@ class Fields:
         raise FormatError(f"{self.where}: {key!r} must be {wanted}. Got {shown(got)} instead; {self.advice}")
 
 
-def _is_integer(value: Any, least: int, most: int | None) -> bool:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return whole and value >= least and (most is None or value <= most)
+def _is_integer(value: object, least: int, most: int | None) -> bool:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return False
+    return value >= least and (most is None or value <= most)
 
 
-def _is_number(value: Any, least: float, most: float, finite: bool) -> bool:
+def _is_number(value: object, least: float, most: float, finite: bool) -> bool:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return False
     return least <= value <= most and math.isfinite(value) if finite else not (value < least or value > most)

@@ -110,7 +110,7 @@ def _int(text: str) -> int:
     return int(text)
 
 
-def _check_depth(value: Any) -> None:
+def _check_depth(value: object) -> None:
     """Raise where lists and mappings are nested too deep; level by level, so that nothing recurses."""
     level, depth = [value], 0
     while level:

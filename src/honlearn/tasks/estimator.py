@@ -28,6 +28,7 @@ from honlearn.learners import Learner
 from honlearn.tasks import held, structure
 from honlearn.tasks import parameters as check
 from honlearn.tasks.html import Shown
+from honlearn.tasks.inputs import NamePairs, Names
 from honlearn.tasks.nested import Nested
 from honlearn.tasks.settings import Training
 
@@ -83,7 +84,7 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
 
     if TYPE_CHECKING:
 
-        def member_proba(self, X: Any) -> NDArray[np.float32]:
+        def member_proba(self, X: Names | NamePairs) -> NDArray[np.float32]:
             """Return the class probabilities of each member, [L, B, C]; a subclass's."""
 
     @property
@@ -145,7 +146,7 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
         mark = self._fingerprint(phase, map(_as_bytes, examples), networks)
         return held.Ledger(_beside(Path(training.checkpoint), phase), mark, training.checkpoint_seconds)
 
-    def _judge(self: Model, **settings: Any) -> Model:
+    def _judge(self: Model, **settings: object) -> Model:
         """Return one like this, with other settings, whose learners judge a choice by what they hold back."""
         training = clone(self.parameter_object("training"))
         training.set_params(validation_fraction=held.SHARE, checkpoint=None)
@@ -236,7 +237,7 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
             self._fitted_model = dataclasses.replace(model, **settings)
         return self._fitted_model
 
-    def disagreement(self, X: Any) -> NDArray[np.float64]:
+    def disagreement(self, X: Names | NamePairs) -> NDArray[np.float64]:
         """Return the share of pairs of members that predict different classes, for each example, [B]."""
         return disagreement(self.member_proba(X))
 
@@ -265,7 +266,7 @@ def _with_fan_outs(fitted: Learner, now: Learner) -> Learner:
     return out
 
 
-def described(value: Any) -> Any:
+def described(value: object) -> Any:
     """Return what of a parameter decides a result, the same in every process."""
     if isinstance(value, BaseEstimator):
         given = value.get_params(deep=False)
@@ -296,7 +297,7 @@ def disagreement(members: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.asarray(1.0 - agreeing, np.float64)
 
 
-def _as_bytes(value: Any) -> NDArray[np.uint8]:
+def _as_bytes(value: object) -> NDArray[np.uint8]:
     """Return a list of names, labels or pairs as bytes, for a digest."""
     plain = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value, dtype=object)
     return np.frombuffer(repr(plain.tolist()).encode(), np.uint8)

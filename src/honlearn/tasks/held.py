@@ -84,13 +84,13 @@ class Ledger:
     seconds_between: float = 60.0
     _saved: float = field(default_factory=time.monotonic)
 
-    def maybe_save(self, scores: Sequence[HeldOutScore], **record: Any) -> None:
+    def maybe_save(self, scores: Sequence[HeldOutScore], **record: object) -> None:
         """Save if the last time is long enough ago."""
         if time.monotonic() - self._saved >= self.seconds_between:
             self.save(scores, **record)
 
     @contextmanager
-    def saved_on_interrupt(self, scores: Sequence[HeldOutScore], **record: Any) -> Iterator[None]:
+    def saved_on_interrupt(self, scores: Sequence[HeldOutScore], **record: object) -> Iterator[None]:
         """Save the scores if the block is interrupted."""
         try:
             yield
@@ -99,7 +99,7 @@ class Ledger:
                 self.save(scores, **record)
             raise
 
-    def save(self, scores: Sequence[HeldOutScore], **record: Any) -> None:
+    def save(self, scores: Sequence[HeldOutScore], **record: object) -> None:
         """Write all scores, and a record beside them."""
         if self.path is None:
             return

@@ -5,10 +5,13 @@ In: an estimator, fitted or not. Out: a fragment of HTML with every name escaped
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from honlearn.errors import listed
 from honlearn.paths.html import card, table
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class Shown:
@@ -20,7 +23,7 @@ class Shown:
     def _repr_html_(self) -> str:
         return estimator_html(self)
 
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **options: object) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
 
@@ -69,7 +72,7 @@ def _changed(estimator: Any) -> str:
     return listed(changed, 12)
 
 
-def _history(history: Any) -> list[str]:
+def _history(history: pandas.DataFrame | None) -> list[str]:
     """Return the first and last epoch of each phase as a table."""
     if history is None or not len(history) or "epoch" not in history:
         return []

@@ -6,8 +6,6 @@ examples.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,9 +14,10 @@ from honlearn.errors import InputError, listed
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.sampling.pairs import Pairs, count_unlinked, keyed_pairs, linked_keys, pair_keys
 from honlearn.seeds import generator
+from honlearn.tasks.inputs import Labels, NamePairs
 
 
-def pair_codes(owner: str, network: HigherOrderNetwork, pairs: Any, what: str) -> Pairs:
+def pair_codes(owner: str, network: HigherOrderNetwork, pairs: NamePairs, what: str) -> Pairs:
     """Return pairs of names [n, 2] as entity codes int32 [n, 2], or raise a clear error."""
     values = pairs.to_numpy() if hasattr(pairs, "to_numpy") else pairs
     rows = list(values)
@@ -52,7 +51,7 @@ def new_pairs(network: HigherOrderNetwork, entity: int, directed: bool) -> Pairs
 
 
 def labelled_pairs(
-    owner: str, network: HigherOrderNetwork, pairs: Any, y: Any, directed: bool
+    owner: str, network: HigherOrderNetwork, pairs: NamePairs, y: Labels | None, directed: bool
 ) -> PairExamples:
     """Return examples from pairs of names and labels 1 and 0, each pair once, or raise a clear error."""
     codes = in_order(pair_codes(owner, network, pairs, "fit"), directed)
@@ -76,7 +75,7 @@ def labelled_pairs(
     return PairExamples(codes, labels, np.ones(len(codes), np.float32))
 
 
-def _binary(y: Any, count: int) -> NDArray[np.int64]:
+def _binary(y: object, count: int) -> NDArray[np.int64]:
     values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if values.shape != (count,):
         raise InputError(f"{count:,} pairs but labels of shape {values.shape}; give one label a pair")
@@ -87,7 +86,13 @@ def _binary(y: Any, count: int) -> NDArray[np.int64]:
 
 
 def training_pairs(
-    owner: str, network: HigherOrderNetwork, pairs: Any, y: Any, exclude: Any, directed: bool, seed: int
+    owner: str,
+    network: HigherOrderNetwork,
+    pairs: NamePairs | None,
+    y: Labels | None,
+    exclude: NamePairs | None,
+    directed: bool,
+    seed: int,
 ) -> tuple[PairExamples, Unlinked | None]:
     """Return the pairs to train on, and where new unlinked ones may come from (None for pairs of the user).
 

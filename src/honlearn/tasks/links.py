@@ -30,6 +30,7 @@ from honlearn.seeds import root_seed
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
 from honlearn.tasks.estimator import EnsembleEstimator, disagreement
+from honlearn.tasks.inputs import Labels, NamePairs
 from honlearn.tasks.link_split import hide_pairs
 from honlearn.tasks.nested import refuse_old
 from honlearn.tasks.settings import Pairs, Structure, Training
@@ -117,7 +118,9 @@ class DGELinkPredictor(EnsembleEstimator):
 
     # --- fitting -------------------------------------------------------------------------------------
 
-    def fit(self, X: Any = None, y: Any = None, *, exclude: Any = None) -> DGELinkPredictor:
+    def fit(
+        self, X: NamePairs | None = None, y: Labels | None = None, *, exclude: NamePairs | None = None
+    ) -> DGELinkPredictor:
         """Train on pairs X [n, 2] with labels y (1: linked, 0: not), or on pairs of the network itself.
 
         Without X every linked pair is trained on, and as many pairs that are not; `exclude` names pairs that
@@ -147,7 +150,7 @@ class DGELinkPredictor(EnsembleEstimator):
         out: Pairs = self.parameter_object("pairs")
         return out
 
-    def _prepare(self, X: Any, y: Any, exclude: Any) -> _Prepared:
+    def _prepare(self, X: NamePairs | None, y: Labels | None, exclude: NamePairs | None) -> _Prepared:
         """Return the pairs to train on; every parameter is checked, before anything is searched for."""
         self._reads.check(self._owner)
         shape = self._shape()
@@ -157,7 +160,7 @@ class DGELinkPredictor(EnsembleEstimator):
         return _Prepared(examples, unlinked if self._reads.new_negatives else None)
 
     def _training_pairs(
-        self, network: HigherOrderNetwork, X: Any, y: Any, exclude: Any
+        self, network: HigherOrderNetwork, X: NamePairs | None, y: Labels | None, exclude: NamePairs | None
     ) -> tuple[PairExamples, Unlinked | None]:
         directed = self._reads.directed
         return check_links.training_pairs(self._owner, network, X, y, exclude, directed, self.seed_)
@@ -203,7 +206,7 @@ class DGELinkPredictor(EnsembleEstimator):
 
     # --- predicting ----------------------------------------------------------------------------------
 
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+    def predict_proba(self, X: NamePairs) -> NDArray[np.float32]:
         """Return the probabilities that each pair is not, and is, linked: [B, 2], as in ``classes_``."""
         pairs, inference = self._inference(X, "predict_proba")
         if not len(pairs):
@@ -211,11 +214,11 @@ class DGELinkPredictor(EnsembleEstimator):
         with inference.run.threads():
             return inference.proba(pairs)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: NamePairs) -> NDArray[Any]:
         """Return 1 for each pair that is more likely linked than not, else 0: [B]."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
 
-    def member_proba(self, X: Any) -> NDArray[np.float32]:
+    def member_proba(self, X: NamePairs) -> NDArray[np.float32]:
         """Return the probabilities of each member, [L, B, 2]; for members see ``DGEClassifier``."""
         pairs, inference = self._inference(X, "member_proba")
         if not len(pairs):
@@ -247,7 +250,7 @@ class DGELinkPredictor(EnsembleEstimator):
         table = {"neighbor": others, "probability": probability[best], "disagreement": disagreement(members)}
         return pd.DataFrame(table)
 
-    def _inference(self, X: Any, what: str) -> tuple[PairCodes, PairInference]:
+    def _inference(self, X: NamePairs, what: str) -> tuple[PairCodes, PairInference]:
         check_is_fitted(self, "ensemble_")
         codes = check_links.pair_codes(self._owner, self.network_, X, what)
         count = check.draws(self._owner, self.n_draws)

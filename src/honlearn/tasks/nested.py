@@ -29,7 +29,7 @@ class Nested:
     # Parameters of a learner whose default is another here than in an ensemble.
     learner_defaults: ClassVar[Mapping[str, Any]] = {}
 
-    def set_params(self, **params: Any) -> Any:
+    def set_params(self, **params: object) -> Any:
         """Set parameters; ``training__patience=3`` sets one of a parameter object, made where it is None."""
         nested = {name: value for name, value in params.items() if "__" in name}
         plain = {name: value for name, value in params.items() if name not in nested}
@@ -72,7 +72,7 @@ class Nested:
         return value
 
 
-def _set_field(target: BaseEstimator, name: str, value: Any) -> None:
+def _set_field(target: BaseEstimator, name: str, value: object) -> None:
     """Set a parameter of a parameter object, or raise an error that names those that it has."""
     known = target.get_params(deep=False)
     if name not in known:
@@ -83,7 +83,7 @@ def _set_field(target: BaseEstimator, name: str, value: Any) -> None:
     target.set_params(**{name: value})
 
 
-def as_learners(owner: str, value: Any, usual: str = "sage") -> list[Learner]:
+def as_learners(owner: str, value: object, usual: str = "sage") -> list[Learner]:
     """Return the kinds of learner that a `learner` parameter names: a word, an object, or several."""
     several = list(value) if isinstance(value, (list, tuple)) else [value]
     if not several:
@@ -118,7 +118,7 @@ def refuse_old(owner: type[Nested], given: Mapping[str, Any]) -> None:
         refuse(owner, name, value)
 
 
-def refuse(owner: type[Nested], name: str, value: Any = None) -> NoReturn:
+def refuse(owner: type[Nested], name: str, value: object = None) -> NoReturn:
     """Raise an error that says where a keyword is, or what is near it."""
     if name == "aggregator" and value == "gin":
         raise ParameterError(
@@ -302,7 +302,7 @@ def nested(owner: type, flat: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _learners_with(owner: type[Nested], value: Any, settings: Mapping[str, Any]) -> Any:
+def _learners_with(owner: type[Nested], value: object, settings: Mapping[str, Any]) -> Any:
     """Return the learners with these settings; of several kinds each takes those that it has."""
     made = [clone(one) for one in as_learners(owner.__name__, value, owner.default_learner)]
     for name, setting in settings.items():

@@ -29,6 +29,7 @@ from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import parameters as check
 from honlearn.tasks.estimator import EnsembleEstimator, with_power
+from honlearn.tasks.inputs import Labels, Names, Weights
 from honlearn.tasks.nested import as_learners, refuse_old
 from honlearn.tasks.powers import choose_power
 from honlearn.tasks.settings import PathKernel, Structure, Training
@@ -145,7 +146,7 @@ class DGEClassifier(EnsembleEstimator):
 
     # --- fitting -------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DGEClassifier:
+    def fit(self, X: Names, y: Labels, sample_weight: Weights | None = None) -> DGEClassifier:
         """Train on the nodes named in X with labels y; other nodes of the network take part unlabelled."""
         self.seed_ = root_seed(self.random_state)
         self._resolve_network(X, y, sample_weight)
@@ -162,7 +163,7 @@ class DGEClassifier(EnsembleEstimator):
         self._remember(shape, fitted, options)
         return self
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> _Prepared:
+    def _prepare(self, X: Names, y: Labels, sample_weight: Weights | None) -> _Prepared:
         """Return the classes and examples; every parameter is checked, before anything is searched for."""
         nodes = check.node_codes(self._owner, self.network_, X, "fit")
         classes, codes = check.class_codes(y, len(nodes))
@@ -265,7 +266,7 @@ class DGEClassifier(EnsembleEstimator):
 
     # --- predicting ----------------------------------------------------------------------------------
 
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+    def predict_proba(self, X: Names) -> NDArray[np.float32]:
         """Return class probabilities, [B, C]; columns as in ``classes_``."""
         nodes, inference = self._inference(X, "predict_proba")
         if not len(nodes):
@@ -273,12 +274,12 @@ class DGEClassifier(EnsembleEstimator):
         with inference.run.threads():
             return self._mix_kernel(inference.proba(nodes), nodes)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Names) -> NDArray[Any]:
         """Return the most probable class of each node, [B]."""
         best = self.predict_proba(X).argmax(1)
         return np.asarray(self.classes_[best])
 
-    def member_proba(self, X: Any) -> NDArray[np.float32]:
+    def member_proba(self, X: Names) -> NDArray[np.float32]:
         """Return the class probabilities of each member, [L, B, C].
 
         Members are the learners of a bag; of the other variants, which have one prediction for all learners,
@@ -290,7 +291,7 @@ class DGEClassifier(EnsembleEstimator):
         with inference.run.threads():
             return inference.member_proba(nodes)
 
-    def votes(self, X: Any) -> tuple[NDArray[np.float32], NDArray[np.int32] | None]:
+    def votes(self, X: Names) -> tuple[NDArray[np.float32], NDArray[np.int32] | None]:
         """Return the prediction of each member from one drawn relative [L, B, C], and the nodes drawn [L, B].
 
         The prediction may average over more draws. Where learners are pooled before the classes a member has
@@ -304,7 +305,7 @@ class DGEClassifier(EnsembleEstimator):
         with inference.run.threads():
             return inference.votes(nodes)
 
-    def embed(self, X: Any) -> NDArray[np.float32]:
+    def embed(self, X: Names) -> NDArray[np.float32]:
         """Return what the classes are read from, averaged over relatives, [B, d'].
 
         Learners side by side (bag, concat), their mean (pool), one model's (batch), or the narrow layer
@@ -314,12 +315,12 @@ class DGEClassifier(EnsembleEstimator):
         with inference.run.threads():
             return inference.embed(nodes)
 
-    def entropy(self, X: Any) -> NDArray[np.float64]:
+    def entropy(self, X: Names) -> NDArray[np.float64]:
         """Return the entropy of the predicted probabilities in nats, for each node, [B]."""
         proba = self.predict_proba(X).astype(np.float64)
         return np.asarray(-(proba * np.log(np.maximum(proba, 1e-300))).sum(1), np.float64)
 
-    def _inference(self, X: Any, what: str) -> tuple[NDArray[np.int32], Inference]:
+    def _inference(self, X: Names, what: str) -> tuple[NDArray[np.int32], Inference]:
         check_is_fitted(self, "ensemble_")
         nodes = check.node_codes(self._owner, self.network_, X, what)
         count = check.draws(self._owner, self.n_draws)

@@ -18,6 +18,7 @@ from honlearn.ensemble.ensemble import VARIANTS, Architecture
 from honlearn.errors import InputError, ParameterError, check_choice, check_integer, check_real, listed
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner
+from honlearn.tasks.inputs import Labels, Names, Weights
 from honlearn.tasks.nested import as_learners
 
 
@@ -82,7 +83,7 @@ def architecture(
     )
 
 
-def learners(owner: str, value: Any, usual: str, task: str, has_features: bool) -> tuple[Learner, ...]:
+def learners(owner: str, value: object, usual: str, task: str, has_features: bool) -> tuple[Learner, ...]:
     """Return the kinds of learner, resolved for the task and checked."""
     kinds = tuple(one.resolved(task) for one in as_learners(owner, value, usual))
     for kind in kinds:
@@ -105,7 +106,7 @@ def learners(owner: str, value: Any, usual: str, task: str, has_features: bool) 
     return kinds
 
 
-def draws(owner: str, value: Any) -> int:
+def draws(owner: str, value: object) -> int:
     """Return the number of draws of relatives at inference, 0 for all relatives."""
     if value == "all":
         return 0
@@ -117,7 +118,7 @@ def draws(owner: str, value: Any) -> int:
     return check_integer(owner, "n_draws", value, 1)
 
 
-def node_codes(owner: str, hon: HigherOrderNetwork, nodes: Any, what: str) -> NDArray[np.int32]:
+def node_codes(owner: str, hon: HigherOrderNetwork, nodes: Names, what: str) -> NDArray[np.int32]:
     """Return the entity codes of node names, or one error that lists those the network does not have."""
     if isinstance(nodes, (str, bytes)):
         raise InputError(f"{owner}.{what} takes a list of node names, got the single name {nodes!r}")
@@ -129,7 +130,7 @@ def node_codes(owner: str, hon: HigherOrderNetwork, nodes: Any, what: str) -> ND
     return hon.vocabulary.codes(names.tolist())
 
 
-def class_codes(y: Any, n_nodes: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def class_codes(y: Labels, n_nodes: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the distinct classes, sorted, and the class of each node, or raise a clear error."""
     values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -156,7 +157,11 @@ def class_codes(y: Any, n_nodes: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 def example_weights(
-    owner: str, class_weight: Any, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.int64]
+    owner: str,
+    class_weight: object,
+    sample_weight: Weights | None,
+    classes: NDArray[Any],
+    codes: NDArray[np.int64],
 ) -> NDArray[np.float32]:
     """Return the weight of each example in the loss: class weight times sample weight, float32 [n]."""
     weights = np.ones(len(codes))

@@ -15,6 +15,7 @@ import torch
 from honlearn.errors import FormatError, InputError, listed
 from honlearn.hon.formats import load_network
 from honlearn.learners import TorchLearner
+from honlearn.learners.torch_learner import Make
 from honlearn.stored import Spec, check_arrays, shown
 from honlearn.tasks.loading import (
     built_from,
@@ -77,7 +78,7 @@ def _rows(table: pandas.DataFrame) -> list[dict[str, Any]]:
     return [{str(k): None if value != value else plain(value) for k, value in row.items()} for row in rows]
 
 
-def load_model(folder: str | os.PathLike[str], make: Any = None) -> Any:
+def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
     """Return the ensemble that ``save`` wrote to `folder`; `make` makes the modules of a TorchLearner.
 
     Nothing in the folder is run as code.
@@ -121,7 +122,7 @@ def load_model(folder: str | os.PathLike[str], make: Any = None) -> Any:
     return model
 
 
-def give_make(folder: str | os.PathLike[str], given: dict[str, Any], make: Any) -> None:
+def give_make(folder: str | os.PathLike[str], given: dict[str, Any], make: Make | None) -> None:
     """Give the function that makes their modules to the TorchLearners among saved parameters."""
     value = given.get("learner")
     several = value if isinstance(value, tuple) else (value,)

@@ -111,7 +111,7 @@ def _batch_size(task: str, n_examples: int, n_batches: int | None) -> int:
     return min(max(n_examples // 8, 16), 512) if task == "nodes" else min(max(n_examples // 48, 32), 2048)
 
 
-def _refit(owner: str, value: Any) -> float:
+def _refit(owner: str, value: object) -> float:
     return float(value) if isinstance(value, (bool, np.bool_)) else check_real(owner, "refit", value, 0, 100)
 
 

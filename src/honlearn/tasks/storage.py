@@ -112,7 +112,7 @@ def read_tensors(folder: str | os.PathLike[str], config: Fields) -> dict[str, to
     return {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a parameter as JSON can hold it; a mapping becomes pairs, which keep the type of its keys."""
     if isinstance(value, np.generic):
         return value.item()
@@ -129,7 +129,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def unplain(value: Any, where: str) -> Any:
+def unplain(value: object, where: str) -> Any:
     """Return what :func:`plain` was given; sequences come back as tuples."""
     if isinstance(value, dict) and "object" in value:
         fields = Fields(value, where, advice=ADVICE)

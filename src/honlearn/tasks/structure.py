@@ -151,7 +151,7 @@ class Race:
         return pd.DataFrame(rows)
 
 
-def counts_of(owner: str, source: Any, order: Any) -> GramCounts:
+def counts_of(owner: str, source: GramCounts | Paths, order: int | str | None) -> GramCounts:
     """Return the counts that networks are grown from: of paths, or those that were given."""
     if isinstance(source, GramCounts):
         return source
@@ -208,7 +208,7 @@ def _grid(owner: str, counts: GramCounts, wanted: Structure) -> Iterator[tuple[i
     yield from ((order, tau, support) for order, tau, support in itertools.product(orders, taus, supports))
 
 
-def _is_open(owner: str, name: str, value: Any) -> bool:
+def _is_open(owner: str, name: str, value: object) -> bool:
     if value is None or (isinstance(value, str) and value == AUTO):
         return True
     if isinstance(value, str):
