@@ -376,16 +376,16 @@ class Killed(Exception):
 def dying_at(number: int | None) -> Iterator[list[int]]:
     """Count the checkpoints that are written; the one of this number is not, and the fit dies instead."""
     written = [0]
-    save = checkpoints.save_file
+    packed = checkpoints.as_safetensors
 
-    def save_or_die(*arguments: Any) -> None:
+    def pack_or_die(*arguments: Any) -> bytes:
         if written[0] + 1 == number:
             raise Killed("killed on purpose")
-        save(*arguments)
         written[0] += 1
+        return packed(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoints, "save_file", save_or_die)
+        patch.setattr(checkpoints, "as_safetensors", pack_or_die)
         yield written
 
 

@@ -168,7 +168,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="belongs to a fit with other data, parameters or seed"):
         load_checkpoint(path, "other")
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(FormatError, match="not a readable checkpoint"):
+    with pytest.raises(FormatError, match=r"damaged .*; remove it to start anew"):
         trainer(options=options).fit()
 
 

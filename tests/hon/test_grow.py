@@ -208,7 +208,9 @@ def test_entities_in_no_edge_are_in_no_network() -> None:
 
 
 def test_counts_that_would_overflow_are_refused() -> None:
-    paths = Paths.from_lists([["A", "B"], ["A", "B"]], [2**62, 2**62])
+    with pytest.raises(InputError, match=r"the counts add up to more than 2\*\*62 paths"):
+        Paths.from_lists([["A", "B"], ["A", "B"]], [2**62, 2**62])
+    paths = Paths.from_lists([["A", "B", "A", "B"]], [2**62])
     with pytest.raises(InputError, match=r"counts of the paths add up to more than 2\*\*62 steps"):
         hl.grow(paths, 1)
 

@@ -220,15 +220,15 @@ def test_lines_that_end_in_a_carriage_return_alone_are_refused(tmp_path: Path) -
 
 def test_the_largest_count(tmp_path: Path) -> None:
     path = tmp_path / "counted.txt"
-    path.write_text("A B 1000000000000000000\n")
+    path.write_text("A B 4611686018427387904\n")
     assert hl.read_paths(path, trailing_count=True).total == 2**62
-    for count in ("1000000000000000001", "9223372036854775807", str(2**63), str(2**64 + 1), "9" * 30):
+    for count in ("4611686018427387905", "9223372036854775807", str(2**63), str(2**64 + 1), "9" * 30):
         path.write_text(f"A B {count}\n")
         with pytest.raises(
-            InputError, match=rf"count '{count}' at the end .* at least 1 and at most 10\*\*18"
+            InputError, match=rf"count '{count}' at the end .* at least 1 and at most 2\*\*62"
         ):
             hl.read_paths(path, trailing_count=True)
-    path.write_text("A B 1000000000000000000\n" * 5)
+    path.write_text("A B 4611686018427387904\n" * 5)
     with pytest.raises(
         InputError, match=r"counted\.txt: the counts add up to more than 2\*\*62 paths; divide"
     ):

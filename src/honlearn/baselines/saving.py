@@ -74,8 +74,10 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
         model.seed_, model.classes_ = seed, read_classes(config)
         model.n_parameters_ = config.integer("n_parameters", 0)
         model.history_ = read_table(config, "history")
-        model._check()
         _check_state(model, os.path.join(folder, WEIGHTS), tensors)
+        if "features" in model.data_parameters:
+            model.features = saving.features_of(tensors)
+        model._check()
         for name in model.probability_tensors:
             check_probabilities(tensors[name].numpy(), name)
         model._restore(tensors)

@@ -38,7 +38,7 @@ from honlearn.tasks import parameters as check
 from honlearn.tasks.inputs import Labels, Names, Weights
 from honlearn.tasks.link_split import hide_pairs
 from honlearn.tasks.nested import Nested, as_learners
-from honlearn.tasks.saving import feature_tensors, features_of
+from honlearn.tasks.saving import feature_tensors
 from honlearn.tasks.settings import Pairs, Training
 
 
@@ -148,8 +148,6 @@ class Single(Nested, Baseline):
 
     def _restore(self, state: State) -> None:
         super()._restore(state)
-        if self.features is None:
-            self.features = features_of(state)
         self.module_ = self._model().restore(
             {n: t for n, t in state.items() if not n.startswith("features.")}
         )

@@ -169,8 +169,8 @@ def check_fan_outs(learner: Any) -> None:
         )
     if len(numbers) > _MOST_SAMPLED:
         raise ParameterError(
-            f"The 'fan_outs' parameter of {learner.name} may have at most {_MOST_SAMPLED} numbers, one for each "
-            f"layer. Got {len(numbers)}; leave it out to read whole neighbourhoods."
+            f"The 'fan_outs' parameter of {learner.name} may have at most {_MOST_SAMPLED} numbers, one for "
+            f"each layer. Got {len(numbers)}; leave it out to read whole neighbourhoods."
         )
     for count in numbers:
         check_integer(learner.name, "fan_outs", count, 1, 2**31 - 1)
