@@ -37,14 +37,15 @@ def _use_written_only(path: Path) -> None:
 def _use_in_training(path: Path) -> None:
     """Train on the network: the compiled loops index by its arrays without looking."""
     from honlearn import DGEClassifier, DGELinkPredictor
+    from honlearn.tasks.nested import nested
 
     network = hl.load_network(path)
     small = {"n_learners": 1, "widths": (4,), "max_epochs": 1, "n_threads": 1, "random_state": 0}
     names = list(network.vocabulary.names)
     y = np.array([i % 2 for i in range(len(names))])
-    classifier = DGEClassifier(network, **small).fit(names, y)
+    classifier = DGEClassifier(network, **nested(DGEClassifier, small)).fit(names, y)
     use_probabilities(classifier.predict_proba(names[:3]))
-    predictor = DGELinkPredictor(network, **small).fit()
+    predictor = DGELinkPredictor(network, **nested(DGELinkPredictor, small)).fit()
     use_probabilities(predictor.predict_proba([(names[0], names[1])]), 2)
 
 
