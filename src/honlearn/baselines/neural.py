@@ -103,7 +103,8 @@ class Neural(Baseline):
     def _check(self) -> None:
         name = type(self).__name__
         check_choice(name, "direction", self.direction, DIRECTIONS)
-        for field in ("n_layers", "width", "max_epochs", "patience"):
+        check_integer(name, "n_layers", self.n_layers, 1, 100)
+        for field in ("width", "max_epochs", "patience"):
             check_integer(name, field, getattr(self, field), 1)
         check_real(name, "learning_rate", self.learning_rate, 0, open_below=True)
         for field, most in (

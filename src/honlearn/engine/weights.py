@@ -139,11 +139,3 @@ class InputWeight(nn.Module):
         assert self.matrix is not None
         assert self.features is not None
         return self.features.times(run, self.matrix, Dropout(0.0, site.keys))
-
-
-def as_features(values: Any, n_entities: int) -> NDArray[np.float32] | Any:
-    """Return user features as a float32 array or SciPy CSR [V, F]; None stays None."""
-    if values is None:
-        return None
-    array = values.tocsr().astype(np.float32) if hasattr(values, "tocsr") else np.asarray(values, np.float32)
-    return array

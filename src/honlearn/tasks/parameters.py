@@ -106,6 +106,10 @@ def learners(owner: str, value: object, usual: str, task: str, has_features: boo
     return kinds
 
 
+# As many as no prediction gains from; more would take for ever.
+MOST_DRAWS = 100_000
+
+
 def draws(owner: str, value: object) -> int:
     """Return the number of draws of relatives at inference, 0 for all relatives."""
     if value == "all":
@@ -115,7 +119,7 @@ def draws(owner: str, value: object) -> int:
             f"The 'n_draws' parameter of {owner} must be a whole number, at least 1, or 'all'. "
             f"Got {value!r} instead."
         )
-    return check_integer(owner, "n_draws", value, 1)
+    return check_integer(owner, "n_draws", value, 1, MOST_DRAWS)
 
 
 def node_codes(owner: str, hon: HigherOrderNetwork, nodes: Names, what: str) -> NDArray[np.int32]:
