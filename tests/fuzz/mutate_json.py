@@ -6,6 +6,7 @@ own parser takes it, except for what no parser takes.
 
 from __future__ import annotations
 
+import copy
 import json
 from random import Random
 from typing import Any
@@ -134,7 +135,8 @@ def _other(random: Random, value: Any, literals: dict[str, str]) -> Any:
         return random.choice(([value], {"x": value}, {"pairs": value}, [value, value]))
     if roll < 0.6 and isinstance(value, (str, list)):
         return random.choice((value[:-1], value[1:], value * 2, value[::-1]))
-    return random.choice(_VALUES)
+    # A copy: later changes go into it, and must not reach the next case.
+    return copy.deepcopy(random.choice(_VALUES))
 
 
 def _text(value: Any, literals: dict[str, str]) -> bytes:

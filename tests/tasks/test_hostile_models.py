@@ -19,7 +19,7 @@ from honlearn import DGEClassifier, DGELinkPredictor, load_model
 from honlearn.baselines.honem import HONEMLinkPredictor
 from honlearn.baselines.popularity import PopularityPredictor
 from honlearn.baselines.single import GCNClassifier
-from honlearn.errors import FormatError
+from honlearn.errors import FormatError, InputError
 from honlearn.tasks.nested import nested
 from honlearn.tasks.storage import _config_digest
 
@@ -214,6 +214,33 @@ def test_tensors_of_other_shapes_are_refused(model: Path, tmp_path: Path, edit: 
     with pytest.raises(FormatError, match=told) as caught:
         load_model(repaired(model, tmp_path / "copy", tensors=edit))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [2.0, -0.5, 3e38])
+def test_probabilities_of_a_kernel_that_are_none_are_refused(
+    model: Path, tmp_path: Path, value: float
+) -> None:
+    copy = repaired(model, tmp_path / "copy", tensors=lambda held: held["kernel_proba"].fill_(value))
+    with pytest.raises(FormatError, match="'kernel_proba' holds no probabilities"):
+        load_model(copy)
+
+
+def test_weights_that_overflow_are_told_when_they_predict(model: Path, tmp_path: Path) -> None:
+    def edit(held: dict[str, torch.Tensor]) -> None:
+        for name, tensor in held.items():
+            if name.startswith("ensemble."):
+                tensor.copy_(torch.randn(tensor.shape, generator=torch.Generator().manual_seed(0)) * 3e38)
+
+    loaded = load_model(repaired(model, tmp_path / "copy", tensors=lambda held: (edit(held), _clamp(held))))
+    with pytest.raises(InputError, match="the predictions are not finite"):
+        loaded.predict_proba(communities()[1])
+
+
+def _clamp(held: dict[str, torch.Tensor]) -> None:
+    """Keep every weight finite, as large as it can be."""
+    for tensor in held.values():
+        if tensor.is_floating_point():
+            tensor.nan_to_num_(posinf=3e38, neginf=-3e38)
 
 
 def test_weights_of_another_type_are_not_rounded_in_silence(model: Path, tmp_path: Path) -> None:

@@ -68,7 +68,9 @@ class PopularityPredictor(DirectedBaseline):
     def _pairs_proba(self, pairs: Pairs) -> NDArray[np.float32]:
         slope, at = self.state_["line"].tolist()
         scores = _scores(self.state_["out"].numpy(), self.state_["in"].numpy(), pairs, 0)
-        return np.asarray(1.0 / (1.0 + np.exp(-(slope * scores + at))), np.float32)
+        # A line of a file may be so steep that it overflows: what is not finite then is told by the contract.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(1.0 / (1.0 + np.exp(-(slope * scores + at))), np.float32)
 
 
 def _scores(out: Degrees, into: Degrees, pairs: Pairs, own: Degrees | int) -> NDArray[np.float64]:

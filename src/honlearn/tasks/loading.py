@@ -126,8 +126,8 @@ class _Bounded(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 def check_probabilities(values: NDArray[Any], name: str) -> None:
     """Raise unless these are class probabilities, [..., C]."""
-    shares = values.astype(np.float64)
-    if shares.min(initial=0) < 0 or (np.abs(shares.sum(-1) - 1) > 1e-3).any():
+    outside = values.min(initial=0) < 0 or values.max(initial=0) > 1.001
+    if outside or (np.abs(values.sum(-1, dtype=np.float64) - 1) > 1e-3).any():
         raise FormatError(f"{name!r} holds no probabilities; {ADVICE}")
 
 
