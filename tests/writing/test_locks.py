@@ -99,3 +99,18 @@ def test_windows_locks_a_byte_beyond_all_content(tmp_path: Path, monkeypatch: py
         assert f"process {os.getpid()} on" in done.stderr
     assert places
     assert min(places) > 2**32
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a limit on the size of files")
+def test_a_disk_without_room_for_the_lock_leaves_nothing(tmp_path: Path) -> None:
+    program = (
+        "import resource, sys; from honlearn.writing.locks import locked_folder\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "try:\n"
+        "    with locked_folder(sys.argv[1]): print('locked')\n"
+        "except ValueError as error: print(type(error).__name__, error)\n"
+    )
+    words = [sys.executable, "-c", program, str(tmp_path / "model")]
+    outcome = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert outcome.stdout.startswith(f"InputError {tmp_path / 'model'}: cannot be written: ")
+    assert list(tmp_path.iterdir()) == []

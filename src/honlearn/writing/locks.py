@@ -102,6 +102,9 @@ def locked_folder(folder: str | os.PathLike[str]) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, HonlearnError):
             raise
+        if is_new:
+            with suppress(OSError):
+                root.rmdir()
         raise InputError(f"{folder}: cannot be written: {error.strerror or error}") from error
     _held.add(str(root))
     try:
@@ -127,7 +130,12 @@ def _acquire(path: Path, folder: str | os.PathLike[str]) -> int:
             )
         # The process that had it before removes it, perhaps after we have opened it.
         if is_at(handle, path):
-            _write_note(handle)
+            try:
+                _write_note(handle)
+            except OSError:
+                # A full disk: nothing is left of the attempt.
+                _release(path, handle)
+                raise
             return handle
         os.close(handle)
     raise InputError(f"{path}: cannot be locked: it is removed again and again")
