@@ -104,7 +104,7 @@ def _read(folder: Path, name: str | None) -> RunFolder:
 
 
 def _about(path: Path) -> dict[str, Any]:
-    """Return what a file says of its run, without the rows of a summary."""
+    """Return a run file's facts, without the rows of a summary."""
     facts = Fields(read_json(path), str(path))
     for name in ("data", "command", "network"):
         if facts.has(name):

@@ -54,7 +54,7 @@ class ModelRecords:
 class Study:
     """Models that were tested on the same labels or links, and what was kept of them.
 
-    What was kept and is damaged counts as not kept; `damaged` says of each such file what is wrong with it.
+    What was kept and is damaged counts as not kept; `damaged` holds what is wrong with each such file.
     """
 
     run: Path

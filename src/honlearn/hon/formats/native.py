@@ -7,8 +7,8 @@ header, JSON in UTF-8; then the arrays, each at a multiple of 64 bytes from the 
 the first multiple of 64 after the header. The header lists name, dtype, length, offset and CRC-32 of each
 array and the size of the data, so a file that was cut short is known by its size alone.
 
-A file is read, not memory-mapped, and every checksum is compared. A mapped file stays in the hands of whoever
-may write to it: cut short, it ends the process (SIGBUS); changed after the checks, it sends compiled loops
+A file is read, not memory-mapped, and every checksum is compared. A mapped file can still be
+changed by others: cut short, it ends the process (SIGBUS); changed after the checks, it sends compiled loops
 astray. What that costs stands in ARCHITECTURE.md.
 """
 
