@@ -94,7 +94,12 @@ class Single(Nested, Baseline):
     parameter_objects: ClassVar[Mapping[str, type]] = {"training": Training}
     data_parameters: ClassVar[tuple[str, ...]] = ("features",)
     # Defaults of a training that come before those of an ensemble's.
-    usual: ClassVar[Mapping[str, Any]] = {"patience": 10, "refit": 1.0}
+    usual: ClassVar[Mapping[str, Any]] = {
+        "patience": 10,
+        "validation_fraction": 0.15,
+        "refit": 1.0,
+        "restart": True,
+    }
 
     def _kind(self) -> Learner:
         """Return the learner, resolved for the task and checked."""

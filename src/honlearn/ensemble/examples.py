@@ -61,9 +61,67 @@ def split(
 def splits(
     labels: NDArray[np.int64], fraction: float, seed: int, owners: Sequence[Label]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return :func:`split` for each owner, stacked: [G, n_train], [G, n_validation]."""
-    parts = [split(labels, fraction, seed, owner) for owner in owners]
+    """Return a training and a validation part for each owner, stacked: [G, n_train], [G, n_validation].
+
+    Owners that are numbers are learners. K = round(1 / fraction) learners in a row hold back parts that
+    together are (about) all examples, so that every example is held back equally often; the next K divide
+    them anew. Any other owner has a :func:`split` of its own.
+    """
+    parts = [
+        _numbered_part(labels, fraction, seed, owner)
+        if isinstance(owner, (int, np.integer))
+        else split(labels, fraction, seed, owner)
+        for owner in owners
+    ]
     return np.stack([train for train, _ in parts]), np.stack([held for _, held in parts])
+
+
+def n_parts(fraction: float) -> int:
+    """Return how many learners in a row hold back every example once.
+
+    >>> [n_parts(fraction) for fraction in (0.0, 0.15, 0.25, 0.9)]
+    [1, 7, 4, 1]
+    """
+    return max(1, round(1 / max(fraction, 1e-9))) if fraction > 0 else 1
+
+
+def _numbered_part(
+    labels: NDArray[np.int64], fraction: float, seed: int, learner: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the parts of a learner: a window on a circle along which classes are spread evenly.
+
+    As many are held back as by :func:`split`, and every class keeps an example for training.
+    """
+    counts = np.bincount(labels)
+    size = round(float(np.minimum(counts * fraction, np.maximum(counts - 1, 0)).sum()))
+    division, part = divmod(int(learner), n_parts(fraction))
+    random = generator(seed, "validation", "division", division)
+    place = np.empty(len(labels))
+    for code, count in enumerate(counts):
+        shuffled = random.permutation(np.flatnonzero(labels == code))
+        place[shuffled] = (np.arange(count) + random.random()) / max(count, 1)
+    # The only example of a class is never held back: without it nothing is known of the class.
+    circle = np.argsort(place, kind="stable")
+    circle = circle[counts[labels[circle]] > 1]
+    start = round(part * len(circle) / n_parts(fraction))
+    circle = np.roll(circle, -start)
+    held = np.zeros(len(labels), bool)
+    held[circle[:size]] = True
+    _release_classes(held, circle[size:], labels, counts)
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def _release_classes(
+    held: NDArray[np.bool_], others: NDArray[np.int64], labels: NDArray[np.int64], counts: NDArray[np.int64]
+) -> None:
+    """Exchange examples until no class is held back as a whole; the number held back stays."""
+    inside = np.bincount(labels[held], minlength=len(counts))
+    for code in np.flatnonzero((inside == counts) & (counts > 0)):
+        spare = [i for i in others if not held[i] and inside[labels[i]] < counts[labels[i]] - 1]
+        held[np.flatnonzero(held & (labels == code))[0]] = False
+        held[spare[0]] = True
+        inside[code] -= 1
+        inside[labels[spare[0]]] += 1
 
 
 def shuffled_batches(

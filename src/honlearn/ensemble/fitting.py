@@ -1,9 +1,10 @@
-"""Fitting an ensemble: a search for the best number of epochs, then a training on everything.
+"""Fitting an ensemble: a search for the best number of epochs, then training on everything.
 
 In: a way to make a trainer for some learners of one kind, and options for each kind. Out: :class:`Fitted`.
-The first training finds how many epochs are best for each learner, on a validation part; the second trains
-anew on all examples for `refit` times as many. Learners of a mixed bag do not depend on each other, so each
-kind is trained by itself, in its own way; learners that are pooled before the classes train together.
+The search finds how many epochs are best for each learner, on a validation part. Then learners go on from
+the weights that were found, on all examples, for `refit` times as many epochs; with `restart` they are
+trained anew for so many. Learners of a mixed bag do not depend on each other, so each kind is trained by
+itself, in its own way; learners that are pooled before the classes train together.
 """
 
 from __future__ import annotations
@@ -21,12 +22,10 @@ from numpy.typing import NDArray
 
 from honlearn.ensemble.ensemble import Architecture
 from honlearn.ensemble.loop import State, TrainingLoop, TrainingOptions
-from honlearn.ensemble.training import Trainer
+from honlearn.ensemble.training import Held, Trainer
 
 Schedule = list[list[int]] | None
 Loop = TypeVar("Loop", bound=TrainingLoop)
-# The validation parts of some learners [L, h], and the probability of the true class there.
-Held = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -52,20 +51,25 @@ MakeTrainer = Callable[[Part, TrainingOptions, Schedule, str], Trainer]
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a fit leaves: the state that predicts, the history of losses, best epochs [L or 1] by learner.
+    """What a fit leaves: the state that predicts, the history of losses, epochs trained [L or 1] by learner.
 
-    `trainers` are those of the search, one for each part; they know what each learner held back.
+    `held` is what learners held back in the search.
     """
 
     state: State
     history: list[dict[str, Any]]
     best_epochs: NDArray[np.int64]
-    trainers: list[Trainer]
+    held: Held
 
-    def held(self) -> Held:
-        """Return what learners held back in the search, and the probability of the true class there."""
-        parts = [trainer.held_probability() for trainer in self.trainers]
-        return np.concatenate([held for held, _ in parts]), np.concatenate([p for _, p in parts])
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search leaves of some learners: their best weights, epochs by stage, history, held-back part."""
+
+    state: State
+    best_epochs: list[list[int]]
+    history: list[dict[str, Any]]
+    held: Held
 
 
 def parts_of(shape: Architecture, learners: Sequence[int]) -> list[Part]:
@@ -81,6 +85,16 @@ def parts_of(shape: Architecture, learners: Sequence[int]) -> list[Part]:
     return parts
 
 
+def searches(options: TrainingOptions) -> bool:
+    """Return whether a second training follows the first; without a validation part nothing is found."""
+    return bool(options.refit) and options.validation_fraction > 0
+
+
+def refit_schedule(best: Sequence[Sequence[int]], refit: float) -> list[list[int]]:
+    """Return how many epochs the second training takes, by stage and group."""
+    return [[max(1, round(epochs * refit)) for epochs in row] for row in best]
+
+
 def train_twice(
     options: TrainingOptions,
     path: Callable[[str], Path | None],
@@ -91,15 +105,20 @@ def train_twice(
     `path` names the checkpoint of a phase. Without a validation part there is nothing to search for: then,
     and where `refit` is 0, the first training is the only one.
     """
-    phases = ("search", "refit") if options.refit and options.validation_fraction > 0 else ("search",)
-    schedule: Schedule = None
-    loops: list[Loop] = []
-    for phase in phases:
-        loops.append(make(dataclasses.replace(options, checkpoint=path(phase)), schedule, phase))
-        state = loops[-1].fit()
-        best = loops[-1].at.best_epochs
-        schedule = [[max(1, round(epochs * options.refit)) for epochs in row] for row in best]
+    loops = [make(dataclasses.replace(options, checkpoint=path("search")), None, "search")]
+    state = loops[0].fit()
+    if searches(options):
+        schedule = refit_schedule(loops[0].at.best_epochs, options.refit)
+        loops.append(make(dataclasses.replace(options, checkpoint=path("refit")), schedule, "refit"))
+        if not options.restart:
+            loops[1].module.load_state_dict(_last_stage(state, loops[0]))
+        state = loops[1].fit()
     return {name: tensor.cpu() for name, tensor in state.items()}, loops
+
+
+def _last_stage(state: State, loop: TrainingLoop) -> State:
+    """Return the weights to go on from: of several stages, those at the end of the last."""
+    return state if loop.n_stages == 1 else loop.finished[-1]
 
 
 def histories(loops: Sequence[TrainingLoop]) -> list[dict[str, Any]]:
@@ -112,25 +131,71 @@ def fit_ensemble(
     shape: Architecture, learners: Sequence[int], options: Sequence[TrainingOptions], make: MakeTrainer
 ) -> Fitted:
     """Train the learners; `options` has one entry for each kind."""
-    parts, searched, results, history = parts_of(shape, learners), [], [], []
+    parts, held, results, history = parts_of(shape, learners), [], [], []
     for part in parts:
         given = options[part.kind or 0]
         state, trainers = train_twice(given, partial(part.path, given.checkpoint), partial(make, part))
         kind = {} if part.kind is None else {"kind": part.shape.kinds[0].kind}
         history += [{**row, **kind} for row in histories(trainers)]
-        epochs = np.concatenate([np.asarray(row, np.int64) for row in trainers[-1].at.best_epochs])
-        results.append((state, epochs))
-        searched.append(trainers[0])
+        results.append((state, _epochs(trainers, given)))
+        held.append(trainers[0].held())
     states = [state for state, _ in results]
-    return Fitted(_merged(parts, states), history, _in_order(parts, results), searched)
+    return Fitted(_merged(parts, states), history, _in_order(parts, results), joined_held(held))
+
+
+def _epochs(trainers: Sequence[TrainingLoop], options: TrainingOptions) -> NDArray[np.int64]:
+    """Return for how many epochs each learner was trained in all."""
+    rows = [np.concatenate([np.asarray(row, np.int64) for row in t.at.best_epochs]) for t in trainers]
+    return rows[-1] if options.restart else np.asarray(np.sum(rows, axis=0), np.int64)
+
+
+def joined_held(parts: Sequence[Held]) -> Held:
+    """Return what learners of several parts held back, one after the other."""
+    return Held(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def search_only(
     shape: Architecture, learners: Sequence[int], options: Sequence[TrainingOptions], make: MakeTrainer
-) -> Held:
-    """Train the learners on their training parts alone, and return what they hold back."""
-    plain = [dataclasses.replace(one, refit=0.0, checkpoint=None) for one in options]
-    return fit_ensemble(shape, learners, plain, make).held()
+) -> list[Searched]:
+    """Train learners on their training parts alone, without checkpoints; return a search for each kind."""
+    out = []
+    for part in parts_of(shape, learners):
+        plain = dataclasses.replace(options[part.kind or 0], refit=0.0, checkpoint=None)
+        one = dataclasses.replace(part, shape=dataclasses.replace(part.shape, n_learners=len(part.learners)))
+        trainer = make(one, plain, None, "search")
+        state = {name: tensor.cpu() for name, tensor in trainer.fit().items()}
+        history = [{**row, "phase": "search"} for row in trainer.at.history]
+        out.append(Searched(state, trainer.at.best_epochs, history, trainer.held()))
+    return out
+
+
+def refit_only(
+    shape: Architecture,
+    rounds: Sequence[Searched],
+    options: Sequence[TrainingOptions],
+    make: MakeTrainer,
+) -> Fitted:
+    """Let learners of one kind that were searched in rounds go on together, on all examples."""
+    names = rounds[0].state
+    state = {name: torch.cat([one.state[name] for one in rounds])[: shape.n_learners] for name in names}
+    found = [epochs for one in rounds for epochs in one.best_epochs[0]][: shape.n_learners]
+    held = joined_held([one.held for one in rounds])
+    history = [row for one in rounds for row in one.history]
+    given, (part,) = options[0], parts_of(shape, range(shape.n_learners))
+    if not searches(given):
+        return Fitted(state, history, np.array(found, np.int64), held)
+    if given.restart:
+        state = {}
+    schedule = refit_schedule([found], given.refit)
+    trainer = make(
+        part, dataclasses.replace(given, checkpoint=part.path(given.checkpoint, "refit")), schedule, "refit"
+    )
+    if state:
+        trainer.module.load_state_dict(state)
+    state = {name: tensor.cpu() for name, tensor in trainer.fit().items()}
+    history += [{**row, "phase": "refit"} for row in trainer.at.history]
+    more = np.array(schedule[0], np.int64)
+    return Fitted(state, history, more if given.restart else more + np.array(found, np.int64), held)
 
 
 def forget_checkpoints(shape: Architecture, options: Sequence[TrainingOptions]) -> None:

@@ -37,6 +37,7 @@ class TrainingOptions:
     weight_decay: float = 0.0
     validation_fraction: float = 0.15
     refit: float = 0.0
+    restart: bool = True
     epsilon: float = 1e-7
     checkpoint: Path | None = None
     checkpoint_seconds: float = 60.0
@@ -130,6 +131,13 @@ class TrainingLoop:
     def _shrink(self, places: list[int]) -> None:
         """Keep only the groups at these places of the tensors."""
         raise NotImplementedError
+
+    def _more(self) -> State:
+        """Return what else a checkpoint must hold."""
+        return {}
+
+    def _take_more(self, tensors: State) -> None:
+        """Go on from what :meth:`_more` gave."""
 
     # --- the loop ------------------------------------------------------------------------------------
 
@@ -246,6 +254,7 @@ class TrainingLoop:
         for stage, state in enumerate(self.finished):
             tensors |= {f"stage{stage}.{name}": tensor for name, tensor in state.items()}
         tensors |= {f"adam.{name}": tensor for name, tensor in self.optimizer.tensors().items()}
+        tensors |= {f"more.{name}": tensor for name, tensor in self._more().items()}
         save_checkpoint(path, self.fingerprint, asdict(self.at), tensors)
         self._saved = time.monotonic()
         interrupts.give_way()
@@ -272,3 +281,4 @@ class TrainingLoop:
         self.best = pick("best.")
         self.finished = [pick(f"stage{stage}.") for stage in range(self.at.stage)]
         self.optimizer.restore(self.at.step, pick("adam."))
+        self._take_more({n.removeprefix("more."): t for n, t in tensors.items() if n.startswith("more.")})

@@ -17,11 +17,12 @@ from honlearn.ensemble.ensemble import Architecture, Ensemble, Surroundings, sur
 from honlearn.ensemble.examples import Examples
 from honlearn.ensemble.fitting import (
     Fitted,
-    Held,
     MakeTrainer,
     Part,
     Schedule,
+    Searched,
     fit_ensemble,
+    refit_only,
     search_only,
 )
 from honlearn.ensemble.inference import Inference
@@ -57,12 +58,23 @@ class NodeModel:
         learners = range(self.shape.n_learners)
         return fit_ensemble(self.shape, learners, options, self._maker(run, examples, fingerprint))
 
-    def held(
+    def search(
         self, run: Runtime, examples: Examples, options: Sequence[TrainingOptions], learners: Sequence[int]
-    ) -> Held:
-        """Train some learners by themselves and return what they hold back, to judge a choice by."""
+    ) -> list[Searched]:
+        """Train some learners by themselves on their training parts: a search for each kind."""
         alone = dataclasses.replace(self.shape, variant="bag", shared=False)
         return search_only(alone, learners, options, self._maker(run, examples, lambda phase: ""))
+
+    def refit(
+        self,
+        run: Runtime,
+        examples: Examples,
+        options: Sequence[TrainingOptions],
+        rounds: Sequence[Searched],
+        fingerprint: Callable[[str], str],
+    ) -> Fitted:
+        """Let learners that were searched in rounds go on together, on all examples."""
+        return refit_only(self.shape, rounds, options, self._maker(run, examples, fingerprint))
 
     def _maker(self, run: Runtime, examples: Examples, fingerprint: Callable[[str], str]) -> MakeTrainer:
         def make(part: Part, options: TrainingOptions, schedule: Schedule, phase: str) -> Trainer:

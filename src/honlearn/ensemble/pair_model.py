@@ -16,10 +16,10 @@ from honlearn.engine.weights import Features
 from honlearn.ensemble.ensemble import Surroundings, surroundings
 from honlearn.ensemble.fitting import (
     Fitted,
-    Held,
     MakeTrainer,
     Part,
     Schedule,
+    Searched,
     fit_ensemble,
     search_only,
 )
@@ -62,15 +62,15 @@ class PairModel:
         learners = range(self.shape.n_learners)
         return fit_ensemble(self.shape, learners, options, self._maker(run, examples, unlinked, fingerprint))
 
-    def held(
+    def search(
         self,
         run: Runtime,
         examples: PairExamples,
         unlinked: Unlinked | None,
         options: Sequence[TrainingOptions],
         learners: Sequence[int],
-    ) -> Held:
-        """Train some learners by themselves and return what they hold back, to judge a choice by."""
+    ) -> list[Searched]:
+        """Train some learners by themselves on their training parts: a search for each kind."""
         alone = dataclasses.replace(self.shape, variant="bag", shared=False)
         make = self._maker(run, examples, unlinked, lambda phase: "")
         return search_only(alone, learners, options, make)

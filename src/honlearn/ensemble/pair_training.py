@@ -24,7 +24,7 @@ from honlearn.ensemble.pair_inference import BLOCK
 from honlearn.ensemble.pairs import pair_batch
 from honlearn.ensemble.training import Problem, Trainer
 from honlearn.sampling.pairs import Pairs, PairSampler, count_unlinked, draw_unlinked, pair_keys
-from honlearn.seeds import Label, derive_seed, generator
+from honlearn.seeds import Label, generator
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,7 @@ class PairTrainer(Trainer):
     def _start(self) -> None:
         """Set random streams and examples of the groups that are still trained; relatives go by pair."""
         problem, owners = self.problem, self.owners
-        streams = [derive_seed(problem.seed, "dropout", member) for member in self.members]
-        self._streams = np.array(streams, np.uint64)
+        self._streams = self._dropout_streams()
         if self.schedule is None:
             fraction = self.options.validation_fraction
             one = split(problem.examples.labels, fraction, problem.seed, "joint")
@@ -139,18 +138,16 @@ class PairTrainer(Trainer):
             self._drawn_for = epoch
         return self._pairs
 
-    def _validate(self) -> tuple[list[float], list[float]]:
-        """Return loss and average precision of each group on the validation part."""
+    def _scores(self, logits: torch.Tensor) -> list[float]:
+        """Return the average precision of each group."""
         from sklearn.metrics import average_precision_score
 
-        logits = self._held_logits()
         linked = (logits[:, :, 1] - logits[:, :, 0]).cpu().numpy()
         truth = self.problem.examples.labels[self._held]
         # A few pairs of a user can leave one kind alone to validate on: they have a loss, but no precision.
         if not 0 < truth[0].sum() < truth.shape[1]:
-            return self._losses(logits, self._held).tolist(), [0.0] * len(truth)
-        score = [float(average_precision_score(t, s)) for t, s in zip(truth, linked, strict=True)]
-        return self._losses(logits, self._held).tolist(), score
+            return [0.0] * len(truth)
+        return [float(average_precision_score(t, s)) for t, s in zip(truth, linked, strict=True)]
 
     @torch.no_grad()
     def _held_logits(self) -> torch.Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,9 +21,26 @@ from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.ensemble import Ensemble, Surroundings
 from honlearn.ensemble.examples import Examples, shuffled_batches, splits
 from honlearn.ensemble.inference import chunk_size
-from honlearn.ensemble.loop import TrainingLoop, TrainingOptions
+from honlearn.ensemble.loop import State, TrainingLoop, TrainingOptions
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import Label, derive_seed
+
+
+class Held(NamedTuple):
+    """What learners held back in a search: positions [L, h], class probabilities [L, h, C], classes [L, h].
+
+    The probabilities of an example are those of the epoch that is best for the *other* half of the part it is
+    held back in, so that no prediction is flattered by the choice of its epoch.
+    """
+
+    positions: NDArray[np.int64]
+    proba: NDArray[np.float32]
+    truth: NDArray[np.int64]
+
+    @property
+    def probability(self) -> NDArray[np.float64]:
+        """The probability of the true class, float64 [L, h]."""
+        return np.take_along_axis(self.proba, self.truth[:, :, None], 2)[:, :, 0].astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -52,6 +70,8 @@ class Trainer(TrainingLoop):
         self.ensemble, self.problem, self.shape = ensemble, problem, ensemble.shape
         self.is_bag = self.shape.variant == "bag"
         self.n_stages = len(problem.learners) if self.shape.is_sequential else 1
+        # By stage: the least loss of each half of a validation part [G, 2], and what its epoch predicts.
+        self._apart: list[State] = []
 
     # --- who trains on what --------------------------------------------------------------------------
 
@@ -79,14 +99,19 @@ class Trainer(TrainingLoop):
         """Set relatives, random streams and examples of the groups that are still trained."""
         problem, owners = self.problem, self.owners
         self._relatives = problem.sampler.draw(problem.seed, self.members)
-        streams = [derive_seed(problem.seed, "dropout", member) for member in self.members]
-        self._streams = np.array(streams, np.uint64)
+        self._streams = self._dropout_streams()
         if self.schedule is None:
             fraction = self.options.validation_fraction
             self._train, self._held = splits(problem.examples.labels, fraction, problem.seed, owners)
         else:
             self._train = np.stack([np.arange(len(problem.examples))] * len(owners))
             self._held = np.empty((len(owners), 0), np.int64)
+
+    def _dropout_streams(self) -> NDArray[np.uint64]:
+        """Return the seed of each member's masks; a training that goes on after a search has others."""
+        purpose = "dropout" if self.schedule is None else "dropout of refit"
+        streams = [derive_seed(self.problem.seed, purpose, member) for member in self.members]
+        return np.array(streams, np.uint64)
 
     def _roots(self, positions: NDArray[np.int64], *occasion: Label) -> NDArray[np.int32]:
         """Return the relatives [L, b] of the examples at these positions [G, b]."""
@@ -124,31 +149,58 @@ class Trainer(TrainingLoop):
         entropy = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
         return (entropy.view_as(weights) * weights).sum(1) / weights.sum(1).clamp_min(1e-12)
 
-    def held_probability(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return after `fit` what each group held back [G, h], and the true class's probability there."""
-        positions, probabilities = [], []
-        for stage, state in enumerate(self.finished):
-            # Parameters may have shrunk with the groups that left; running statistics belong to a state, too.
-            for name, held in (*self.ensemble.named_parameters(), *self.ensemble.named_buffers()):
-                if name in state:
-                    held.data = state[name].to(self.run.device)
-            self.at.stage, self.at.active = stage, list(range(len(self.at.best_epochs[stage])))
+    # --- what is held back ---------------------------------------------------------------------------
+
+    def held(self) -> Held:
+        """Return after `fit` what each group held back, and its predictions there."""
+        parts = []
+        for stage, best in enumerate(self.at.best_epochs):
+            self.at.stage, self.at.active = stage, list(range(len(best)))
             self._start()
-            positions.append(self._held)
+            proba = np.zeros((*self._held.shape, self.shape.n_classes), np.float32)
             if self._held.shape[1]:
-                proba = torch.softmax(self._held_logits().double(), 2).cpu().numpy()
-                truth = self.problem.examples.labels[self._held]
-                probabilities.append(np.take_along_axis(proba, truth[:, :, None], 2)[:, :, 0])
-            else:
-                probabilities.append(np.zeros(self._held.shape))
-        self.at.stage = self.n_stages
-        return np.concatenate(positions), np.concatenate(probabilities)
+                proba = self._apart[stage]["proba"].numpy()
+            parts.append((self._held, proba))
+        self.at.stage, self.at.active = self.n_stages, []
+        positions = np.concatenate([held for held, _ in parts])
+        truth = self.problem.examples.labels[positions]
+        return Held(positions, np.concatenate([proba for _, proba in parts]), truth)
 
     def _validate(self) -> tuple[list[float], list[float]]:
-        """Return loss and share of right answers of each group on its validation part."""
+        """Return loss and score of each group on its validation part, and keep what it predicts there."""
         logits = self._held_logits()
+        self._keep_apart(logits)
+        return self._losses(logits, self._held).tolist(), self._scores(logits)
+
+    def _scores(self, logits: torch.Tensor) -> list[float]:
+        """Return the share of right answers of each group."""
         right = logits.argmax(2).cpu().numpy() == self.problem.examples.labels[self._held]
-        return self._losses(logits, self._held).tolist(), right.mean(1).tolist()
+        return [float(share) for share in right.mean(1)]
+
+    def _keep_apart(self, logits: torch.Tensor) -> None:
+        """Keep the predictions for one half of a validation part where the other half has its least loss."""
+        groups, size = len(self.at.best), logits.shape[1]
+        if len(self._apart) <= self.at.stage:
+            shape = (groups, size, self.shape.n_classes)
+            least = torch.full((groups, 2), torch.inf, dtype=torch.float64)
+            self._apart.append({"least": least, "proba": torch.zeros(shape)})
+        kept = self._apart[self.at.stage]
+        halves = [slice(0, None, 2), slice(1, None, 2)] if size > 1 else [slice(None), slice(None)]
+        proba = torch.softmax(logits.double(), 2).float().cpu()
+        for half, other in ((0, 1), (1, 0)):
+            judged = halves[half]
+            losses = self._losses(logits[:, judged], self._held[:, judged]).double().cpu()
+            for place, group in enumerate(self.at.active):
+                if losses[place] < kept["least"][group, half] or self.at.epoch == 1:
+                    kept["least"][group, half] = losses[place]
+                    kept["proba"][group, halves[other]] = proba[place, halves[other]]
+
+    def _more(self) -> State:
+        return {f"{stage}.{name}": t for stage, kept in enumerate(self._apart) for name, t in kept.items()}
+
+    def _take_more(self, tensors: State) -> None:
+        stages = sorted({int(name.partition(".")[0]) for name in tensors})
+        self._apart = [{n: tensors[f"{stage}.{n}"].clone() for n in ("least", "proba")} for stage in stages]
 
     @torch.no_grad()
     def _held_logits(self) -> torch.Tensor:

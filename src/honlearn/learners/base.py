@@ -130,6 +130,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return SelfMask(bool(self.mask_self) and bool(self.identity), has_features, self.masks_by_vector)
 
     @property
+    def reads_weights(self) -> bool:
+        """Whether the weights of edges make a difference, and so their power."""
+        return True
+
+    @property
     def masks_by_vector(self) -> bool:
         """Whether a learned vector stands for a hidden identity."""
         return True

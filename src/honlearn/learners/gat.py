@@ -133,10 +133,15 @@ class GAT(Learner):
         "links": {"input_dropout": 0.4, "hidden_dropout": 0.4, "mask_self": False},
     }
     training_defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "nodes": {"n_batches": 1, "max_epochs": 200, "patience": 20, "refit": 1.0},
+        "nodes": {"n_batches": 1, "max_epochs": 200, "patience": 20},
         "links": {"n_batches": 4, "max_epochs": 50},
     }
     made: ClassVar[type[GATStack]] = GATStack
+
+    @property
+    def reads_weights(self) -> bool:
+        """Whether the weights of edges make a difference, and so their power."""
+        return bool(self.use_weights)
 
     def check(self) -> None:
         """Raise a ParameterError for a parameter that is out of range."""

@@ -73,7 +73,7 @@ class GCN(Learner):
         "links": {"input_dropout": 0.6, "hidden_dropout": 0.6, "mask_self": False},
     }
     training_defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "nodes": {"n_batches": 1, "max_epochs": 200, "patience": 20, "refit": 1.0},
+        "nodes": {"n_batches": 1, "max_epochs": 200, "patience": 20},
         "links": {"n_batches": 4, "max_epochs": 50},
     }
 

@@ -20,13 +20,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from honlearn.engine.runtime import Runtime
-from honlearn.ensemble.ensemble import Architecture, Ensemble, count_parameters
-from honlearn.ensemble.fitting import Fitted, Held, forget_checkpoints
+from honlearn.ensemble.ensemble import Architecture, count_parameters
+from honlearn.ensemble.fitting import Fitted, Searched, forget_checkpoints
 from honlearn.ensemble.loop import State, TrainingOptions
 from honlearn.errors import check_integer
 from honlearn.learners import Learner
+from honlearn.learners.base import USUAL_POWER
 from honlearn.tasks import held, structure
 from honlearn.tasks import parameters as check
+from honlearn.tasks.choice import Candidate, Choice
 from honlearn.tasks.html import Shown
 from honlearn.tasks.inputs import NamePairs, Names
 from honlearn.tasks.nested import Nested
@@ -36,9 +38,7 @@ if TYPE_CHECKING:
     from honlearn.engine.weights import Features
     from honlearn.ensemble.node_model import NodeModel
     from honlearn.ensemble.pair_model import PairModel
-    from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
-    from honlearn.path_kernel.path_vectors import OneStep
 
 Model = TypeVar("Model", bound="EnsembleEstimator")
 
@@ -74,13 +74,13 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
     kernel_share_: float = 0.0
     edge_power_: float
     architecture_: Any
-    ensemble_: Ensemble
+    ensemble_: Any
     classes_: NDArray[Any]
     # What parameters and arguments come to on `network_`, all of it checked; a subclass's.
     _prepare: Callable[..., Any]
     _model: Callable[..., NodeModel | PairModel]
-    # What networks of the same paths have in common, while one of them is chosen.
-    _one_step: OneStep | None = None
+    # The candidates of this fit.
+    _choice: Choice
 
     if TYPE_CHECKING:
 
@@ -92,74 +92,73 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
         """The name that messages use."""
         return type(self).__name__
 
-    # --- the network ---------------------------------------------------------------------------------
+    # --- choices -------------------------------------------------------------------------------------
 
     def _resolve_network(self, *examples: Any) -> None:
         """Set the network that is trained on: the one given, or the one that suits these examples best."""
-        # Of an earlier fit; this one may have nothing to choose.
-        for name in ("search_results_", "power_results_", "edge_power_"):
-            self.__dict__.pop(name, None)
-        self.path_vectors_ = None
+        self._forget_choices()
         if structure.is_source(self.network):
-            self.network_ = self._grown(examples)
+            fields = self._grown(examples)
+            if len(fields) == 1:
+                self.network_ = fields[0].network
+            else:
+                running = self._race(fields, examples)
+                first = next((one for one in running if one.is_first_order), running[0])
+                winner = self._choice.best(running, first)
+                self.network_ = winner.network
+                self.selection_results_ = self._choice.results({winner.key: 1.0}, {winner.key: 1})
         else:
             asked = self.parameter_object("structure").given()
             self.network_ = check.network(self._owner, self.network, asked)
 
-    def _grown(self, examples: tuple[Any, ...]) -> HigherOrderNetwork:
-        """Return the network that the parameters name, or the best of those that they leave open."""
+    def _forget_choices(self) -> None:
+        """Remove what an earlier fit has chosen; this one may have nothing to choose."""
+        for name in ("selection_results_", "edge_power_"):
+            self.__dict__.pop(name, None)
+        self.path_vectors_ = None
+
+    def _grown(self, examples: tuple[Any, ...]) -> list[structure.Grown]:
+        """Return the networks that the parameters name or leave open."""
         wanted = self.parameter_object("structure")
         counts = structure.counts_of(self._owner, self.network, wanted.order)
         # What is wrong is said before a structure is searched for, not after.
         self.network_ = counts.grow(1)
         self._prepare(*examples)
-        fields = structure.candidates(self._owner, counts, wanted, self._count_examples(counts, examples))
-        if len(fields) == 1:
-            return fields[0].network
-        race = structure.Race(fields, self._ledger("structure", examples, [one.network for one in fields]))
-        started: dict[int, EnsembleEstimator] = {}
-        self._one_step = {}
+        return structure.candidates(self._owner, counts, wanted)
 
-        def validate(network: HigherOrderNetwork, learners: Sequence[int]) -> Held:
-            if id(network) in started:
-                return started[id(network)]._held(learners, *examples)
-            candidate = self._judge(network=network, structure=None)
-            candidate._one_step = self._one_step
-            started[id(network)] = candidate
-            return candidate._held(learners, *examples)
-
-        def forget(network: HigherOrderNetwork) -> None:
-            started.pop(id(network), None)
-
+    def _race(self, fields: Sequence[structure.Grown], examples: tuple[Any, ...]) -> list[Candidate]:
+        """Let networks race, judged by learners of the usual edge power; return those that ran to the end."""
+        self._choice = self._new_choice(examples, [one.network for one in fields])
+        kinds = [with_power(kind, USUAL_POWER) for kind in self._kinds()]
+        named = ",".join(f"{kind.kind} {kind.power:g}" for kind in kinds)
+        running = [self._choice.add(f"{named} {one.key}", one.network, kinds) for one in fields]
         most = check_integer(self._owner, "n_learners", self.n_learners, 1)
-        winner = race.run(validate, most, self.verbose, forget)
-        self.search_results_ = race.results(winner)
-        return winner.network
+        return structure.race(self._choice, running, most)
 
-    def _ledger(
-        self, phase: str, examples: tuple[Any, ...], networks: Sequence[HigherOrderNetwork] = ()
-    ) -> held.Ledger:
-        """Return the checkpoint of a choice inside the fit, if the fit has any; networks as in a digest."""
-        training = self.parameter_object("training")
-        if training.checkpoint is None:
-            return held.Ledger()
-        mark = self._fingerprint(phase, map(_as_bytes, examples), networks)
-        return held.Ledger(_beside(Path(training.checkpoint), phase), mark, training.checkpoint_seconds)
+    def _new_choice(self, examples: tuple[Any, ...], networks: Sequence[HigherOrderNetwork] = ()) -> Choice:
+        """Return the choice of this fit, with its checkpoint if the fit has any; networks as in a digest."""
+        training, search = self.parameter_object("training"), partial(self._search, examples)
+        ledger = held.Ledger()
+        if training.checkpoint is not None:
+            mark = self._fingerprint("choice", map(_as_bytes, examples), networks)
+            path = _beside(Path(training.checkpoint), "choice")
+            ledger = held.Ledger(path, mark, training.checkpoint_seconds)
+        return Choice(search, self._count_examples(examples), ledger, self.verbose)
 
-    def _judge(self: Model, **settings: object) -> Model:
-        """Return one like this, with other settings, whose learners judge a choice by what they hold back."""
-        training = clone(self.parameter_object("training"))
-        training.set_params(validation_fraction=held.SHARE, checkpoint=None)
-        settings |= {"training": training, "random_state": self.seed_, "verbose": False}
-        # Not a clone, which would copy features and paths for every candidate.
-        return type(self)(**self.get_params(deep=False) | settings)
+    def _judging(self) -> Training:
+        """Return how learners that judge a choice are trained."""
+        training: Training = clone(self.parameter_object("training"))
+        training.set_params(validation_fraction=training.validation_fraction or held.SHARE, checkpoint=None)
+        return training
 
-    def _count_examples(self, counts: GramCounts, examples: tuple[Any, ...]) -> int:
+    def _count_examples(self, examples: tuple[Any, ...]) -> int:
         """Return how many examples a fit on these arguments has; a subclass knows."""
         raise NotImplementedError
 
-    def _held(self, learners: Sequence[int], *examples: Any) -> Held:
-        """Train these learners; return what each holds back, and the probability of the true class there."""
+    def _search(
+        self, examples: tuple[Any, ...], candidate: Candidate, learners: Sequence[int]
+    ) -> list[Searched]:
+        """Train these learners of a candidate on their training parts, one search for each kind."""
         raise NotImplementedError
 
     # --- learners and training -----------------------------------------------------------------------
@@ -179,9 +178,11 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
         """Return what is known of the entities beside their identity: features of the user, path vectors."""
         return check.user_features(self.features, self.network_, self.path_vectors_)
 
-    def _options(self, shape: Architecture, n_examples: int) -> list[TrainingOptions]:
-        """Return the training options of each kind of learner."""
-        training = self.parameter_object("training")
+    def _options(
+        self, shape: Architecture, n_examples: int, training: Training | None = None
+    ) -> list[TrainingOptions]:
+        """Return the training options of each kind of learner, by the estimator's `training` or another."""
+        training = self.parameter_object("training") if training is None else training
         given = (self._owner, self.task)
         return [training.options(*given, kind, n_examples, self.verbose) for kind in shape.kinds]
 
@@ -212,11 +213,14 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
         self._restore(fitted.state)
         self.history_ = pd.DataFrame(fitted.history)
         self.best_epochs_ = fitted.best_epochs
+        self._forget_checkpoints(shape, options)
+
+    def _forget_checkpoints(self, shape: Architecture, options: Sequence[TrainingOptions]) -> None:
+        """Remove the checkpoints of a fit that is done."""
         forget_checkpoints(shape, options)
-        checkpoint = options[0].checkpoint
+        checkpoint = self.parameter_object("training").checkpoint
         if checkpoint is not None:
-            for phase in ("structure", "power"):
-                _beside(checkpoint, phase).unlink(missing_ok=True)
+            _beside(Path(checkpoint), "choice").unlink(missing_ok=True)
 
     _fitted_model: Any
 
@@ -226,16 +230,16 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
         self.ensemble_ = self._fitted_model.restore(state)
         self.n_parameters_ = count_parameters(self.ensemble_)
 
-    def _predicting(self, **settings: Any) -> Any:
+    def _predicting(self, model: Any, **settings: Any) -> Any:
         """Return the model that predicts: as it was fitted, but with fan-outs and `settings` as set now."""
-        model, now = self._fitted_model, self._kinds()
+        now = self._kinds()
         if len(now) == len(model.shape.kinds):
             kinds = tuple(_with_fan_outs(*both) for both in zip(model.shape.kinds, now, strict=True))
             if described(kinds) != described(model.shape.kinds):
                 settings["shape"] = dataclasses.replace(model.shape, kinds=kinds)
         if any(getattr(model, name) != value for name, value in settings.items()):
-            self._fitted_model = dataclasses.replace(model, **settings)
-        return self._fitted_model
+            return dataclasses.replace(model, **settings)
+        return model
 
     def disagreement(self, X: Names | NamePairs) -> NDArray[np.float64]:
         """Return the share of pairs of members that predict different classes, for each example, [B]."""

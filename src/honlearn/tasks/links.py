@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from honlearn.ensemble.fitting import Held
+from honlearn.ensemble.fitting import Searched
 from honlearn.ensemble.pair_inference import PairInference
 from honlearn.ensemble.pair_model import PairModel
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
@@ -29,6 +29,7 @@ from honlearn.sampling.pairs import PairSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
+from honlearn.tasks.choice import Candidate
 from honlearn.tasks.estimator import EnsembleEstimator, disagreement
 from honlearn.tasks.inputs import Labels, NamePairs
 from honlearn.tasks.link_split import hide_pairs
@@ -192,17 +193,18 @@ class DGELinkPredictor(EnsembleEstimator):
         given = (network, PairSampler(network, reads.directed), shape, self._inputs(), self.seed_)
         return PairModel(*given, hide_pairs, bool(reads.hide_own), reads.draw == "joint")
 
-    def _count_examples(self, counts: GramCounts, examples: tuple[Any, ...]) -> int:
-        return len(self._training_pairs(counts.grow(1), *examples)[0])
+    def _count_examples(self, examples: tuple[Any, ...]) -> int:
+        return len(self._training_pairs(self.network_, *examples)[0])
 
-    def _held(self, learners: Sequence[int], *examples: Any) -> Held:
-        self.seed_ = root_seed(self.random_state)
-        self._resolve_network(*examples)
+    def _search(
+        self, examples: tuple[Any, ...], candidate: Candidate, learners: Sequence[int]
+    ) -> list[Searched]:
+        self.network_ = candidate.network
         known, unlinked = self._prepare(*examples)
         shape, run = self._shape(), self._runtime()
+        options = self._options(shape, len(known), self._judging())
         with run.threads():
-            options = self._options(shape, len(known))
-            return self._model(shape).held(run, known, unlinked, options, learners)
+            return self._model(shape).search(run, known, unlinked, options, learners)
 
     # --- predicting ----------------------------------------------------------------------------------
 
@@ -254,6 +256,6 @@ class DGELinkPredictor(EnsembleEstimator):
         check_is_fitted(self, "ensemble_")
         codes = check_links.pair_codes(self._owner, self.network_, X, what)
         count = check.draws(self._owner, self.n_draws)
-        model = self._predicting(joint=self._reads.draw == "joint")
-        inference = model.inference(self.ensemble_, self._runtime(), count)
+        self._fitted_model = self._predicting(self._fitted_model, joint=self._reads.draw == "joint")
+        inference = self._fitted_model.inference(self.ensemble_, self._runtime(), count)
         return check_links.in_order(codes, self._reads.directed), inference

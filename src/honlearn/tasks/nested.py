@@ -17,6 +17,8 @@ from honlearn.errors import ParameterError, check_choice, did_you_mean, listed
 from honlearn.learners import KINDS, Learner, TorchLearner
 
 LEARNER = "learner"
+# The learner that is chosen in a fit; where only one kind will do, it is the usual one.
+AUTO = "auto"
 
 
 class Nested:
@@ -90,7 +92,7 @@ def as_learners(owner: str, value: object, usual: str = "sage") -> list[Learner]
         raise ParameterError(f"The 'learner' parameter of {owner} is empty; name at least one learner")
     out: list[Learner] = []
     for one in several:
-        if one is None:
+        if one is None or (len(several) == 1 and isinstance(one, str) and one == AUTO):
             one = usual
         if isinstance(one, str):
             words = [kind for kind in KINDS if kind != TorchLearner.kind]
@@ -100,7 +102,7 @@ def as_learners(owner: str, value: object, usual: str = "sage") -> list[Learner]
                     "function that makes the module: learner=honlearn.learners.TorchLearner(make). "
                     f"The words are {listed(map(repr, words), 20)}"
                 )
-            check_choice(owner, LEARNER, one, words)
+            check_choice(owner, LEARNER, one, [AUTO, *words] if len(several) == 1 else words)
             one = KINDS[one]()
         if not isinstance(one, Learner):
             raise ParameterError(

@@ -7,42 +7,30 @@ that predicts classes, probabilities, the prediction of each member, and how far
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from honlearn.ensemble.ensemble import Architecture
-from honlearn.ensemble.examples import Examples
-from honlearn.ensemble.fitting import Fitted, Held
+from honlearn.ensemble.ensemble import Architecture, Ensemble
 from honlearn.ensemble.inference import Inference
-from honlearn.ensemble.node_model import NodeModel
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner
-from honlearn.learners.base import USUAL_POWER
-from honlearn.path_kernel.path_vectors import Vectors, choose_vectors
-from honlearn.path_kernel.ridge import best_share, fit_kernel
 from honlearn.paths.paths import Paths
-from honlearn.sampling.relatives import RelativeSampler
-from honlearn.seeds import root_seed
 from honlearn.tasks import parameters as check
-from honlearn.tasks.estimator import EnsembleEstimator, with_power
+from honlearn.tasks.component import Component, members_table, mixed_proba
 from honlearn.tasks.inputs import Labels, Names, Weights
-from honlearn.tasks.nested import as_learners, refuse_old
-from honlearn.tasks.powers import choose_power
+from honlearn.tasks.nested import AUTO, refuse_old
+from honlearn.tasks.node_fit import NodeFitting
 from honlearn.tasks.settings import PathKernel, Structure, Training
 
-
-class _Prepared(NamedTuple):
-    """The classes, and the labelled nodes as codes."""
-
-    classes: NDArray[Any]
-    examples: Examples
+if TYPE_CHECKING:
+    import pandas
 
 
-class DGEClassifier(EnsembleEstimator):
+class DGEClassifier(NodeFitting):
     """Classifies the entities of a higher-order network with an ensemble of graph neural networks.
 
     Parameters
@@ -50,10 +38,13 @@ class DGEClassifier(EnsembleEstimator):
     network : HigherOrderNetwork, GramCounts or Paths
         The network to train on. Of paths (:func:`honlearn.read_paths`) or their counts
         (:func:`honlearn.count_grams`) a network is grown, as `structure` says.
-    learner : str, Learner or list of these, default "sage"
-        The graph neural network: ``"sage"``, ``"gin"``, ``"gcn"``, ``"gcnii"``, ``"gat"``, ``"gatv2"``, or an
-        object of :mod:`honlearn.learners` with parameters of its own; ``TorchLearner(make)`` takes any module
-        of PyTorch. Of several, learner i is of kind i modulo their number.
+    learner : str, Learner or list of these, default "auto"
+        The graph neural network. ``"auto"`` selects kinds of learner, networks (first order and the one
+        given or grown), edge powers and their shares on held-back predictions, which costs up to four times
+        a plain fit; it is for bags, the other variants take ``"sage"``. One kind is named as ``"sage"``,
+        ``"gin"``, ``"gcn"``, ``"gcnii"``, ``"gat"``, ``"gatv2"``, or an object of :mod:`honlearn.learners`
+        with parameters of its own; ``TorchLearner(make)`` takes any module of PyTorch. Of several, learner i
+        is of kind i modulo their number.
     n_learners : int, default 16
         The number of learners, ℓ.
     variant : {"bag", "pool", "concat", "attn", "batch"}, default "bag"
@@ -86,8 +77,10 @@ class DGEClassifier(EnsembleEstimator):
         The classes, the network trained on, the number of trained numbers.
     history_, best_epochs_
         Losses by epoch, and the number of epochs that each learner was trained.
-    kernel_share_, edge_power_, search_results_, power_results_
-        What was chosen in the fit, and what was tried.
+    members_
+        A table of the members: learner, edge power, network, epochs, weight in the prediction.
+    kernel_share_, edge_power_, selection_results_
+        What was chosen in the fit, and a table of all that was tried.
 
     Examples
     --------
@@ -103,7 +96,6 @@ class DGEClassifier(EnsembleEstimator):
     """
 
     task: ClassVar[str] = "nodes"
-    _fitted_model: NodeModel
     parameter_objects: ClassVar[Mapping[str, type]] = {
         "training": Training,
         "structure": Structure,
@@ -113,7 +105,7 @@ class DGEClassifier(EnsembleEstimator):
     def __init__(
         self,
         network: HigherOrderNetwork | GramCounts | Paths,
-        learner: str | Learner | Sequence[str | Learner] = "sage",
+        learner: str | Learner | Sequence[str | Learner] = AUTO,
         n_learners: int = 16,
         variant: str = "bag",
         shared: bool = False,
@@ -148,39 +140,8 @@ class DGEClassifier(EnsembleEstimator):
 
     def fit(self, X: Names, y: Labels, sample_weight: Weights | None = None) -> DGEClassifier:
         """Train on the nodes named in X with labels y; other nodes of the network take part unlabelled."""
-        self.seed_ = root_seed(self.random_state)
-        self._resolve_network(X, y, sample_weight)
-        classes, examples = self._prepare(X, y, sample_weight)
-        vectors = self._resolve_vectors(len(classes), examples)
-        self._one_step = None
-        self._resolve_power(X, y, sample_weight)
-        shape = self._shape(len(classes))
-        options, run = self._options(shape, len(examples)), self._runtime()
-        with run.threads():
-            fitted = self._model(shape).fit(run, examples, options, lambda p: self._mark(p, examples))
-            self._resolve_kernel(vectors, fitted, examples, len(classes))
-        self.classes_ = classes
-        self._remember(shape, fitted, options)
+        self._fit(X, y, sample_weight)
         return self
-
-    def _prepare(self, X: Names, y: Labels, sample_weight: Weights | None) -> _Prepared:
-        """Return the classes and examples; every parameter is checked, before anything is searched for."""
-        nodes = check.node_codes(self._owner, self.network_, X, "fit")
-        classes, codes = check.class_codes(y, len(nodes))
-        training = self.parameter_object("training")
-        weights = check.example_weights(self._owner, training.class_weight, sample_weight, classes, codes)
-        self._check(len(classes), len(nodes))
-        return _Prepared(classes, Examples(nodes, codes, weights))
-
-    def _check(self, n_classes: int, n_nodes: int) -> None:
-        """Raise a ParameterError for a parameter that is out of range."""
-        self.parameter_object("path_kernel").check(self._owner)
-        self._options(self._shape(n_classes), n_nodes)
-        check.draws(self._owner, self.n_draws)
-
-    def _shape(self, n_classes: int) -> Architecture:
-        kinds = self._kinds()
-        return check.architecture(self._owner, self, n_classes, self.network_.n_entities, kinds)
 
     def _saved_shape(self) -> Architecture:
         """Return the shape of a model that was loaded; its parameters are checked as in a fit."""
@@ -190,89 +151,47 @@ class DGEClassifier(EnsembleEstimator):
         check.example_weights(self._owner, class_weight, None, self.classes_, codes)
         return self._shape(len(self.classes_))
 
+    # --- what was fitted -----------------------------------------------------------------------------
+
     @property
-    def _has_features(self) -> bool:
-        """Whether learners read anything of an entity beside its identity."""
-        return self.features is not None or bool(self.parameter_object("path_kernel").vectors)
+    def members_(self) -> pandas.DataFrame:
+        """One row for each member: its learner, edge power, network, epochs and weight in the prediction."""
+        check_is_fitted(self, "components_")
+        return members_table(self.components_, self.kernel_share_)
 
-    def _mark(self, phase: str, examples: Examples) -> str:
-        return self._fingerprint(phase, examples.arrays())
+    @property
+    def ensemble_(self) -> Ensemble:
+        """The trained learners; of several components, those of the first."""
+        return self._first.ensemble
 
-    def _model(self, shape: Architecture) -> NodeModel:
-        """Return what is trained: the ensemble on the network that was given or chosen."""
-        sampler = RelativeSampler(self.network_)
-        return NodeModel(self.network_, sampler, shape, self._inputs(), self.seed_)
+    @property
+    def architecture_(self) -> Architecture:
+        """The shape of the ensemble; of several components, that of the first."""
+        return self._first.model.shape
 
-    def _resolve_vectors(self, n_classes: int, examples: Examples, for_kernel: bool = True) -> Vectors | None:
-        """Set the path vectors that learners read; return the kernel's, None where nobody reads any."""
-        kernel = self.parameter_object("path_kernel")
-        if not kernel.vectors and not (for_kernel and kernel.share):
-            return None
-        learned, read = choose_vectors(self.network_, examples, n_classes, self.seed_, self._one_step)
-        self.path_vectors_ = learned.first(kernel.vectors) if kernel.vectors else None
-        return read
+    @property
+    def _first(self) -> Component:
+        if "components_" not in vars(self):
+            raise AttributeError(f"{self._owner} is not fitted yet")
+        return self.components_[0]
 
-    def _resolve_power(self, *examples: Any) -> None:
-        """Set the power of the edge weights where a learner leaves it open: the best for these examples."""
-        learners = as_learners(self._owner, self.learner, self.default_learner)
-        if not any(isinstance(one.edge_power, str) for one in learners):
-            return
-
-        def judge(power: float, some: range) -> Held:
-            one = self._judge(learner=[with_power(kind, power) for kind in learners])
-            one.seed_, one.network_, one.path_vectors_ = self.seed_, self.network_, self.path_vectors_
-            return one._held(some, *examples)
-
-        ledger = self._ledger("power", examples)
-        self.edge_power_, self.power_results_ = choose_power(
-            judge, len(examples[0]), self.n_learners, self.verbose, ledger
-        )
-
-    def _resolve_kernel(
-        self, vectors: Vectors | None, fitted: Fitted, examples: Examples, n_classes: int
-    ) -> None:
-        """Set the kernel's prediction for every entity, and its share, chosen on held-back predictions."""
-        share = self.parameter_object("path_kernel").share
-        self.kernel_share_, self.kernel_proba_ = 0.0, None
-        if vectors is None or share == 0:
-            return
-        kernel = fit_kernel(vectors.values, examples, n_classes, self.seed_)
-        self.kernel_proba_ = kernel.proba
-        chosen = isinstance(share, str)
-        self.kernel_share_ = best_share(kernel, examples, *fitted.held()) if chosen else float(share)
-
-    def _mix_kernel(self, proba: NDArray[np.float32], nodes: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return the learners' probabilities, [B, C], with the kernel's share in them."""
-        if self.kernel_proba_ is None:
-            return proba
-        share = np.float32(self.kernel_share_)
-        return np.asarray((1 - share) * proba + share * self.kernel_proba_[nodes], np.float32)
-
-    def _count_examples(self, counts: GramCounts, examples: tuple[Any, ...]) -> int:
-        return len(examples[0])
-
-    def _held(self, learners: Sequence[int], *examples: Any) -> Held:
-        first = not hasattr(self, "network_")
-        if first:
-            self.seed_ = root_seed(self.random_state)
-            self._resolve_network(*examples)
-        classes, known = self._prepare(*examples)
-        if first:
-            self._resolve_vectors(len(classes), known, for_kernel=False)
-            self.edge_power_ = USUAL_POWER
-        shape, run = self._shape(len(classes)), self._runtime()
-        with run.threads():
-            return self._model(shape).held(run, known, self._options(shape, len(known)), learners)
+    @property
+    def _n_members(self) -> int:
+        return sum(one.n_members for one in self.components_)
 
     # --- predicting ----------------------------------------------------------------------------------
 
     def predict_proba(self, X: Names) -> NDArray[np.float32]:
         """Return class probabilities, [B, C]; columns as in ``classes_``."""
-        nodes, inference = self._inference(X, "predict_proba")
+        nodes, inferences = self._inferences(X, "predict_proba")
         if not len(nodes):
             return np.zeros((0, len(self.classes_)), np.float32)
-        with inference.run.threads():
-            return self._mix_kernel(inference.proba(nodes), nodes)
+        with inferences[0].run.threads():
+            proba = mixed_proba(self.components_, inferences, nodes)
+        if self.kernel_proba_ is None:
+            return proba
+        share = np.float32(self.kernel_share_)
+        return np.asarray((1 - share) * proba + share * self.kernel_proba_[nodes], np.float32)
 
     def predict(self, X: Names) -> NDArray[Any]:
         """Return the most probable class of each node, [B]."""
@@ -283,27 +202,30 @@ class DGEClassifier(EnsembleEstimator):
         """Return the class probabilities of each member, [L, B, C].
 
         Members are the learners of a bag; of the other variants, which have one prediction for all learners,
-        L draws of relatives through the whole model. The prediction is their mean and the kernel's share.
+        L draws of relatives through the whole model. The prediction is their mean, weighted as ``members_``
+        tells, and the kernel's share.
         """
-        nodes, inference = self._inference(X, "member_proba")
+        nodes, inferences = self._inferences(X, "member_proba")
         if not len(nodes):
-            return np.zeros((self.architecture_.n_learners, 0, len(self.classes_)), np.float32)
-        with inference.run.threads():
-            return inference.member_proba(nodes)
+            return np.zeros((self._n_members, 0, len(self.classes_)), np.float32)
+        with inferences[0].run.threads():
+            return np.concatenate([inference.member_proba(nodes) for inference in inferences])
 
     def votes(self, X: Names) -> tuple[NDArray[np.float32], NDArray[np.int32] | None]:
         """Return the prediction of each member from one drawn relative [L, B, C], and the nodes drawn [L, B].
 
         The prediction may average over more draws. Where learners are pooled before the classes a member has
-        no relative of its own, and the second is None.
+        no relative of its own, and the second is None. Nodes are those of ``network_``; a member that reads
+        the first-order network draws base nodes, which have the same numbers there.
         """
-        nodes, inference = self._inference(X, "votes")
+        nodes, inferences = self._inferences(X, "votes")
         if not len(nodes):
-            members = self.architecture_.n_learners
-            empty = np.zeros((members, 0, len(self.classes_)), np.float32)
-            return empty, None if self.architecture_.is_joint else np.zeros((members, 0), np.int32)
-        with inference.run.threads():
-            return inference.votes(nodes)
+            empty = np.zeros((self._n_members, 0, len(self.classes_)), np.float32)
+            return empty, None if self.architecture_.is_joint else np.zeros((self._n_members, 0), np.int32)
+        with inferences[0].run.threads():
+            parts = [inference.votes(nodes) for inference in inferences]
+        drawn = [relatives for _, relatives in parts if relatives is not None]
+        return np.concatenate([votes for votes, _ in parts]), np.concatenate(drawn) if drawn else None
 
     def embed(self, X: Names) -> NDArray[np.float32]:
         """Return what the classes are read from, averaged over relatives, [B, d'].
@@ -311,17 +233,20 @@ class DGEClassifier(EnsembleEstimator):
         Learners side by side (bag, concat), their mean (pool), one model's (batch), or the narrow layer
         behind the attention (attn).
         """
-        nodes, inference = self._inference(X, "embed")
-        with inference.run.threads():
-            return inference.embed(nodes)
+        nodes, inferences = self._inferences(X, "embed")
+        with inferences[0].run.threads():
+            return np.concatenate([inference.embed(nodes) for inference in inferences], axis=1)
 
     def entropy(self, X: Names) -> NDArray[np.float64]:
         """Return the entropy of the predicted probabilities in nats, for each node, [B]."""
         proba = self.predict_proba(X).astype(np.float64)
         return np.asarray(-(proba * np.log(np.maximum(proba, 1e-300))).sum(1), np.float64)
 
-    def _inference(self, X: Names, what: str) -> tuple[NDArray[np.int32], Inference]:
-        check_is_fitted(self, "ensemble_")
+    def _inferences(self, X: Names, what: str) -> tuple[NDArray[np.int32], list[Inference]]:
+        """Return the codes of these nodes, and what predicts with each component."""
+        check_is_fitted(self, "components_")
         nodes = check.node_codes(self._owner, self.network_, X, what)
-        count = check.draws(self._owner, self.n_draws)
-        return nodes, self._predicting().inference(self.ensemble_, self._runtime(), count)
+        count, run = check.draws(self._owner, self.n_draws), self._runtime()
+        if len(self.components_) == 1 and not self._is_auto():
+            self._first.model = self._predicting(self._first.model)
+        return nodes, [one.model.inference(one.ensemble, run, count) for one in self.components_]

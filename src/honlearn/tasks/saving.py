@@ -17,6 +17,7 @@ from honlearn.hon.formats import load_network
 from honlearn.learners import TorchLearner
 from honlearn.learners.torch_learner import Make
 from honlearn.stored import Spec, check_arrays, shown
+from honlearn.tasks.component_storage import component_config, component_tensors, restore_components
 from honlearn.tasks.loading import (
     built_from,
     check_probabilities,
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
 # Held in other ways, or of this machine and this run only.
 _LEFT_OUT = ("network", "structure", "features", "random_state", "n_threads", "verbose")
 # What was tried in a fit, and columns there that may lack every number.
-_TABLES = {"search_results", "power_results"}
-_NUMBERS = {"tau", "loss", "gain", "standard_error"}
+_RESULTS = "selection_results"
+_NUMBERS = {"edge_power", "tau", "loss", "gain", "standard_error", "share"}
 # As many as nobody trains; shared weights alone do not tell how many there are.
 _MOST_LEARNERS = 2**16
-_FEATURES, _PATHS, _KERNEL = "features.", "path_vectors", "kernel_proba"
+_FEATURES, _KERNEL = "features.", "kernel_proba"
 
 
 def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.PathLike[str]) -> None:
@@ -60,15 +61,17 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
     }
     if hasattr(model, "edge_power_"):
         config["edge_power"] = model.edge_power_
-    for name in _TABLES:
-        if hasattr(model, f"{name}_"):
-            config[name] = _rows(getattr(model, f"{name}_"))
-    tensors = {f"ensemble.{name}": tensor for name, tensor in model.ensemble_.state_dict().items()}
-    tensors |= feature_tensors(model.features, model.network_)
-    if model.path_vectors_ is not None:
-        tensors[_PATHS] = torch.from_numpy(model.path_vectors_)
+    if hasattr(model, "selection_results_"):
+        config[_RESULTS] = _rows(model.selection_results_)
+    tensors = feature_tensors(model.features, model.network_)
     if model.kernel_proba_ is not None:
         tensors[_KERNEL] = torch.from_numpy(model.kernel_proba_)
+    if model.task == "nodes":
+        config["components"] = [component_config(one) for one in model.components_]
+        for number, one in enumerate(model.components_):
+            tensors |= component_tensors(one, f"component{number}.")
+    else:
+        tensors |= {f"ensemble.{name}": tensor for name, tensor in model.ensemble_.state_dict().items()}
     write_model(folder, type(model).__name__, config, tensors, model.network_)
 
 
@@ -95,30 +98,33 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
     network = load_network(os.path.join(folder, NETWORK))
     given, classes = read_parameters(config, kinds[kind], _LEFT_OUT), read_classes(config)
     give_make(folder, given, make)
-    beside = {name: tensor for name, tensor in tensors.items() if not name.startswith("ensemble.")}
+    beside = {name: t for name, t in tensors.items() if not name.startswith(("ensemble.", "component"))}
     check_tensors(os.path.join(folder, WEIGHTS), beside, network.n_entities, len(classes))
     with built_from(folder, tensors, network):
         seed = config.integer("seed", 0, None)
         model = kinds[kind](network, features=features_of(tensors), random_state=seed, **given)
         model.seed_, model.network_, model.classes_ = seed, network, classes
-        model.path_vectors_ = tensors[_PATHS].numpy() if _PATHS in tensors else None
         model.kernel_proba_ = tensors[_KERNEL].numpy() if _KERNEL in tensors else None
         if model.kernel_proba_ is not None:
             check_probabilities(model.kernel_proba_, _KERNEL)
         model.kernel_share_ = config.number("kernel_share", 0, 1) if config.has("kernel_share") else 0.0
         if config.has("edge_power"):
             model.edge_power_ = config.number("edge_power", 0, 10)
-        model.architecture_ = shape = model._saved_shape()
-        if shape.n_learners > _MOST_LEARNERS:
-            raise FormatError(f"{shape.n_learners:,} learners, more than {_MOST_LEARNERS:,}; {ADVICE}")
         model.best_epochs_ = np.array(config.integers("best_epochs", 0))
         model.history_ = read_table(config, "history")
-        for name in _TABLES & config.values.keys():
-            setattr(model, f"{name}_", read_table(config, name, _NUMBERS))
-        prefix = "ensemble."
-        state = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
-        model._restore(state)
-        check_types(state, model.ensemble_)
+        if config.has(_RESULTS):
+            model.selection_results_ = read_table(config, _RESULTS, _NUMBERS)
+        shape = model._saved_shape()
+        if shape.n_learners > _MOST_LEARNERS:
+            raise FormatError(f"{shape.n_learners:,} learners, more than {_MOST_LEARNERS:,}; {ADVICE}")
+        if model.task == "nodes":
+            restore_components(model, config, tensors, make)
+        else:
+            model.path_vectors_, model.architecture_ = None, shape
+            prefix = "ensemble."
+            state = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+            model._restore(state)
+            check_types(state, model.ensemble_)
     return model
 
 
@@ -154,7 +160,6 @@ def feature_tensors(values: Any, network: HigherOrderNetwork) -> dict[str, torch
 def check_tensors(where: str, tensors: dict[str, torch.Tensor], entities: int, classes: int) -> None:
     """Raise unless what stands beside a model's weights has the shapes that compiled code relies on."""
     specs: dict[str, Spec] = {
-        _PATHS: ("f4", (entities, None)),
         _KERNEL: ("f4", (entities, classes)),
         _FEATURES + "dense": ("f4", (entities, None)),
         _FEATURES + "data": ("f4", ("entries",)),

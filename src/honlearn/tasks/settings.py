@@ -25,8 +25,8 @@ from honlearn.learners import Learner
 # How many pairs are seen in a training, at most, unless max_epochs says otherwise.
 _PAIRS_SEEN = 2_000_000
 _TASK_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "nodes": {"max_epochs": 100, "patience": 5, "validation_fraction": 0.15, "refit": 1.4},
-    "links": {"patience": 5, "validation_fraction": 0.1, "refit": 0.0},
+    "nodes": {"max_epochs": 100, "patience": 5, "validation_fraction": 0.25, "refit": 0.5, "restart": False},
+    "links": {"patience": 5, "validation_fraction": 0.1, "refit": 0.0, "restart": False},
 }
 
 
@@ -36,16 +36,17 @@ class Training(BaseEstimator):  # type: ignore[misc]
 
     Adam with `learning_rate` and `weight_decay` on batches of `batch_size`. At most `max_epochs`, ended after
     `patience` epochs without a better loss on a stratified `validation_fraction`; in a bag each learner has a
-    validation part and a best epoch of its own. Then all is trained anew on all examples for `refit` times
-    the best number of epochs (an ensemble gains from learners that are trained past their own best); with 0
-    the best epoch is restored instead. A `validation_fraction` of 0 trains `max_epochs`. `class_weight` is
-    None, ``"balanced"`` or a mapping (nodes only).
+    validation part and a best epoch of its own, and the parts of learners in a row divide the examples among
+    them. Then learners go on from the weights of their best epoch, on all examples, for `refit` times as many
+    epochs; with `restart` they begin anew and take `refit` times as many in all. With `refit` 0 the best
+    epoch is what predicts. A `validation_fraction` of 0 trains `max_epochs`. `class_weight` is None,
+    ``"balanced"`` or a mapping (nodes only).
 
     `checkpoint` names a file that is written every `checkpoint_seconds`; a `fit` that finds it goes on from
     there to the same result, and removes it when done. `device` is ``"cpu"``, ``"cuda"`` or ``"mps"``.
 
-    None means, for nodes: batches of an eighth of the examples, 16 to 512; 100 epochs, a patience of 5, 0.15
-    held back, refit 1.4. For links: batches of a 48th of the pairs, 32 to 2048; as many epochs as let two
+    None means, for nodes: batches of an eighth of the examples, 16 to 512; 100 epochs, a patience of 5, 0.25
+    held back, refit 0.5. For links: batches of a 48th of the pairs, 32 to 2048; as many epochs as let two
     million pairs pass, 8 to 50; a patience of 5, 0.1 held back, no refit. A learner may have defaults of its
     own: GCN and GAT take all examples in one batch.
     """
@@ -56,6 +57,7 @@ class Training(BaseEstimator):  # type: ignore[misc]
     patience: int | None = None
     validation_fraction: float | None = None
     refit: float | None = None
+    restart: bool | None = None
     weight_decay: float = 0.0
     class_weight: Any = None
     checkpoint: str | PathLike[str] | None = None
@@ -99,6 +101,7 @@ class Training(BaseEstimator):  # type: ignore[misc]
             weight_decay=real("weight_decay", 0),
             validation_fraction=real("validation_fraction", 0, 0.9),
             refit=_refit(owner, value("refit")),
+            restart=bool(value("restart")),
             checkpoint=None if checkpoint is None else Path(checkpoint),
             checkpoint_seconds=real("checkpoint_seconds", 0),
             show=show,

@@ -26,7 +26,7 @@ from honlearn.stored import Fields, read_bytes, read_json, read_safetensors, sho
 from honlearn.tasks.settings import Pairs, PathKernel, Structure, Training
 from honlearn.writing.atomic import atomic_folder
 
-FORMAT, VERSION = "honlearn-model", 2
+FORMAT, VERSION = "honlearn-model", 3
 # Parameters of this machine and this run only, and code, which a folder never holds.
 _OF_THIS_RUN = ("checkpoint", "device", "make")
 _OBJECTS: dict[str, Any] = {

@@ -1,0 +1,159 @@
+"""The pool of ``learner="auto"``: which learners, on which networks, with which shares.
+
+In: networks with what learners read of their entities, the path kernel's prediction on each, and a choice
+(:mod:`honlearn.tasks.choice`). Out: components, each with its number of learners and its share, and the share
+of the kernel. Learners of a few kinds are trained on every network; what gets no share leaves; edge powers
+and the slower kinds are tried only for what stays; the rest of the learners goes to what stays in the end.
+
+A candidate stays by its share in the stacked prediction (:mod:`honlearn.tasks.shares`), not by its loss
+alone: a weaker learner that errs elsewhere helps more than a second good one that errs on the same examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.learners import KINDS, Learner
+from honlearn.tasks.choice import Candidate, Choice
+from honlearn.tasks.held import log_losses, pooled_votes
+from honlearn.tasks.shares import apportion, stacked_shares
+
+FIRST_KINDS = ("sage", "gcn", "gat")
+# Deeper and slower than the convolution it refines, so it is tried only where that one has a share.
+LATER_KIND, REFINED = "gcnii", "gcn"
+# Less than this is not worth learners of its own.
+_LEAST_SHARE = 0.05
+# A mean loss below which nothing is left to gain.
+_SOLVED = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A network of the pool, and the kernel's probability of the true class [n], None without a kernel."""
+
+    key: str
+    network: HigherOrderNetwork
+    kernel: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """What a bag is made of: candidates with learners and shares [M], and the kernel's share by network."""
+
+    components: list[tuple[Candidate, int, float]]
+    kernel_shares: Mapping[str, float]
+
+    @property
+    def kernel_share(self) -> float:
+        """The share of the kernel on all networks."""
+        return float(sum(self.kernel_shares.values()))
+
+
+@dataclass(eq=False)
+class Pool:
+    """Candidates on some networks; `round_size` learners in a row hold back every example once."""
+
+    choice: Choice
+    places: Sequence[Place]
+    weights: NDArray[np.float64]
+    n_learners: int
+    round_size: int
+    seed: int
+    kernel_share: float | None = None
+    _staying: list[Candidate] = field(default_factory=list)
+
+    def select(self) -> Selected:
+        """Train, compare and drop candidates until the bag is found."""
+        self._stage(self._candidates(FIRST_KINDS, self.places), "choosing learners")
+        if self._left_to_gain():
+            self._stage(self._powers(), "choosing edge powers")
+            self._stage(self._refined(), "choosing learners")
+        return self._filled()
+
+    # --- stages --------------------------------------------------------------------------------------
+
+    def _stage(self, new: Sequence[Candidate], label: str) -> None:
+        """Train a round of new candidates; those that have no share of the prediction leave."""
+        self.choice.train(new, self.round_size, label)
+        self._staying += [one for one in new if one not in self._staying]
+        shares, _ = self._shares(self._staying)
+        order = np.argsort(-shares, kind="stable")
+        staying = [self._staying[i] for i in order if shares[i] >= _LEAST_SHARE]
+        self._staying = staying or [self._staying[order[0]]]
+        for one in self.choice.candidates:
+            if one not in self._staying:
+                one.searched.clear()
+
+    def _candidates(self, kinds: Sequence[str], places: Sequence[Place]) -> list[Candidate]:
+        return [self._candidate(KINDS[kind](), place) for kind in kinds for place in places]
+
+    def _candidate(self, learner: Learner, place: Place) -> Candidate:
+        power = learner.power
+        return self.choice.add(
+            f"{learner.kind} {power:g} {place.key}", place.network, (learner.resolved("nodes"),)
+        )
+
+    def _powers(self) -> list[Candidate]:
+        """Return the candidates that stay, with edge powers of 0 and of twice their own."""
+        return [
+            self._candidate(KINDS[kind.kind](edge_power=power), self._place(one))
+            for one in list(self._staying)
+            for kind in one.kinds
+            for power in (0.0, 2 * kind.power)
+            if kind.reads_weights
+        ]
+
+    def _refined(self) -> list[Candidate]:
+        """Return deeper convolutions where a plain one stays, on its network and with its power."""
+        return [
+            self._candidate(KINDS[LATER_KIND](edge_power=one.kinds[0].power), self._place(one))
+            for one in list(self._staying)
+            if one.kinds[0].kind == REFINED
+        ]
+
+    def _place(self, candidate: Candidate) -> Place:
+        return next(place for place in self.places if place.network is candidate.network)
+
+    def _left_to_gain(self) -> bool:
+        """Return whether the prediction so far still loses anything worth another candidate."""
+        shares, of_kernel = self._shares(self._staying)
+        given = [pooled_votes(one.votes()) for one in self._staying]
+        given += [place.kernel for place in self.places if place.kernel is not None]
+        mixed = np.einsum("m,mn->n", np.concatenate([shares, of_kernel]), np.stack(given))
+        losses = log_losses(mixed[np.isfinite(mixed)])
+        return bool(len(losses)) and float(losses.mean()) > _SOLVED
+
+    # --- shares --------------------------------------------------------------------------------------
+
+    def _shares(self, some: Sequence[Candidate]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the shares of these candidates and those of the kernel on each network that has one."""
+        votes = [pooled_votes(one.votes()) for one in some]
+        kernels = [place.kernel for place in self.places if place.kernel is not None]
+        if self.kernel_share is not None or not kernels:
+            fixed = self.kernel_share or 0.0
+            of_kernel = np.full(len(kernels), fixed / max(len(kernels), 1))
+            return (1 - fixed) * stacked_shares(votes, self.weights, self.seed), of_kernel
+        shares = stacked_shares(votes + kernels, self.weights, self.seed)
+        return shares[: len(some)], shares[len(some) :]
+
+    def _filled(self) -> Selected:
+        """Give the learners to the candidates that stay, train what is missing, and fix the shares."""
+        staying = self._staying
+        while True:
+            shares, _ = self._shares(staying)
+            counts = apportion(np.maximum(shares, 1e-9), self.n_learners)
+            if (counts > 0).all():
+                break
+            staying = [one for one, count in zip(staying, counts, strict=True) if count]
+        for one, count in zip(staying, counts.tolist(), strict=True):
+            for upto in range(one.learners, count, self.round_size):
+                self.choice.train([one], min(upto + self.round_size, count), "training more learners")
+        shares, of_kernel = self._shares(staying)
+        names = [place.key for place in self.places if place.kernel is not None]
+        parts = list(zip(staying, counts.tolist(), shares.tolist(), strict=True))
+        return Selected(parts, dict(zip(names, of_kernel.tolist(), strict=True)))
