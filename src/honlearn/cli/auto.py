@@ -117,16 +117,16 @@ class Choice:
 
 
 def tried(estimator: Any) -> list[dict[str, Any]]:
-    """Return the networks that a fit has tried, as plain rows; none where nothing was left to choose."""
-    table = getattr(estimator, "search_results_", None)
+    """Return all that a fit has tried, as plain rows; none where nothing was left to choose."""
+    table = getattr(estimator, "selection_results_", None)
     if table is None:
         return []
     rows = table.to_dict("records")
     return [{key: None if value != value else value for key, value in row.items()} for row in rows]
 
 
-def print_tried(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print a line for each network that was tried."""
+def print_tried(rows: Sequence[Mapping[str, Any]], most: int = 12) -> None:
+    """Print a line for each candidate that was tried: those chosen, then the best others, `most` in all."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -134,23 +134,32 @@ def print_tried(rows: Sequence[Mapping[str, Any]]) -> None:
     if not rows:
         typer.echo("the paths and parameters leave one network, so there was nothing to choose")
         return
-    table = Table(title="networks tried", title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for name in ("order", "tau", "min support", "nodes", "learners", "loss", "gain", "chosen"):
+    table = Table(
+        title="learners and networks tried", title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0)
+    )
+    columns = ("learner", "power", "order", "tau", "support", "nodes", "loss", "gain", "members", "share")
+    for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
+    shown = [row for row in rows if row["chosen"]]
+    shown += [row for row in rows if not row["chosen"]][: max(most - len(shown), 0)]
+    for row in shown:
         gain, error = row["gain"], row["standard_error"]
-        known = row["order"] > 1 and gain is not None and error is not None
+        known = gain is not None and error is not None
         table.add_row(
+            row["learner"],
+            "–" if row["edge_power"] is None else f"{row['edge_power']:g}",
             str(row["order"]),
             "–" if row["tau"] is None else f"{row['tau']:g}",
             "–" if row["order"] == 1 else str(row["min_support"]),
             f"{row['nodes']:,}",
-            str(row["learners"]),
             "–" if row["loss"] is None else f"{row['loss']:.3f}",
             f"{gain:.3f} ± {error:.3f}" if known else "–",
-            "yes" if row["chosen"] else "",
+            str(row["members"]) if row["chosen"] else "–",
+            f"{row['share']:.2f}" if row["chosen"] else "–",
         )
     Console(highlight=False).print(table)
+    more = f"; {len(rows) - len(shown)} more were tried" if len(rows) > len(shown) else ""
     typer.echo(
-        "loss: on what the learners held back; gain: how much less than on order 1, ± its standard error"
+        "loss: on what the learners held back; gain: how much less than the candidate without one, ± its "
+        f"standard error; share: of the prediction, the rest is the path kernel's{more}"
     )

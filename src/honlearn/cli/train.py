@@ -121,8 +121,8 @@ def train(
         typer.echo(json.dumps(facts, ensure_ascii=False))
     else:
         _print(facts)
-        if auto:
-            choosing.print_tried(facts.get("networks", []))
+        if auto or "tried" in facts:
+            choosing.print_tried(facts.get("tried", []))
 
 
 def fit_and_save(spec: ModelSpec, data: NodeData, folder: Path, seed: int) -> dict[str, Any]:
@@ -210,10 +210,10 @@ def training_facts(estimator: Any, seconds: float) -> dict[str, Any]:
     facts["validation_score"] = _validation_score(estimator)
     if getattr(estimator, "kernel_proba_", None) is not None:
         facts["kernel"] = estimator.kernel_share_
-    if hasattr(estimator, "power_results_"):
+    if hasattr(estimator, "edge_power_"):
         facts["edge_power"] = estimator.edge_power_
     tried = choosing.tried(estimator)
-    return facts | ({"networks": tried} if tried else {})
+    return facts | ({"tried": tried} if tried else {})
 
 
 def _validation_score(estimator: Any) -> float | None:
@@ -277,7 +277,7 @@ def _print(facts: dict[str, Any]) -> None:
 
     from honlearn.results.record import model_name
 
-    apart = ("model", "name", "learner", "missing", "networks")
+    apart = ("model", "name", "learner", "missing", "tried")
     shown = {key: value for key, value in facts.items() if key not in apart}
     name = model_name(facts["name"], facts)
     table = Table(title=f"{name} → {facts['model']}", title_justify="left", box=box.SIMPLE)

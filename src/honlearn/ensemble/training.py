@@ -22,6 +22,7 @@ from honlearn.ensemble.ensemble import Ensemble, Surroundings
 from honlearn.ensemble.examples import Examples, shuffled_batches, splits
 from honlearn.ensemble.inference import chunk_size
 from honlearn.ensemble.loop import State, TrainingLoop, TrainingOptions
+from honlearn.errors import FormatError
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import Label, derive_seed
 
@@ -185,6 +186,8 @@ class Trainer(TrainingLoop):
             least = torch.full((groups, 2), torch.inf, dtype=torch.float64)
             self._apart.append({"least": least, "proba": torch.zeros(shape)})
         kept = self._apart[self.at.stage]
+        if kept["proba"].shape[1] != size:
+            raise FormatError(f"{self.options.checkpoint}: of other examples; remove it to start anew")
         halves = [slice(0, None, 2), slice(1, None, 2)] if size > 1 else [slice(None), slice(None)]
         proba = torch.softmax(logits.double(), 2).float().cpu()
         for half, other in ((0, 1), (1, 0)):
@@ -199,8 +202,16 @@ class Trainer(TrainingLoop):
         return {f"{stage}.{name}": t for stage, kept in enumerate(self._apart) for name, t in kept.items()}
 
     def _take_more(self, tensors: State) -> None:
-        stages = sorted({int(name.partition(".")[0]) for name in tensors})
-        self._apart = [{n: tensors[f"{stage}.{n}"].clone() for n in ("least", "proba")} for stage in stages]
+        self._apart = []
+        for stage in range(len(tensors) // 2):
+            kept = {name: tensors[f"{stage}.{name}"].clone() for name in ("least", "proba")}
+            groups = len(self.at.best_epochs[stage] if stage < self.at.stage else self.at.best)
+            least, proba = kept["least"], kept["proba"]
+            sound = least.shape == (groups, 2) and least.dtype == torch.float64
+            sound = sound and proba.ndim == 3 and proba.dtype == torch.float32
+            if not sound or proba.shape[::2] != (groups, self.shape.n_classes):
+                raise ValueError("no predictions of held-back examples")
+            self._apart.append(kept)
 
     @torch.no_grad()
     def _held_logits(self) -> torch.Tensor:

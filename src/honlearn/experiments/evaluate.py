@@ -26,7 +26,15 @@ from honlearn.experiments.versions import versions
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.results.artefacts import answers_path
-from honlearn.results.record import ChosenNetwork, Configuration, DataDigests, Record, Sizes, Times
+from honlearn.results.record import (
+    ChosenComponent,
+    ChosenNetwork,
+    Configuration,
+    DataDigests,
+    Record,
+    Sizes,
+    Times,
+)
 from honlearn.results.records import digest_of, network_digest, plain
 from honlearn.seeds import derive_seed
 from honlearn.writing.atomic import atomic_binary
@@ -227,6 +235,7 @@ def run_job(
         chosen=_chosen(estimator) if isinstance(job.network, GramCounts) else None,
         edge_power=estimator.edge_power_ if parameters.get("edge_power") == AUTO else None,
         kernel_share=getattr(estimator, "kernel_share_", None) or None,
+        components=_components(estimator) if parameters.get("learner") == AUTO else (),
     )
     times = Times(
         fit_seconds=round(fitted - wall, 4),
@@ -252,6 +261,21 @@ def _chosen(estimator: Any) -> ChosenNetwork:
     network, grown = estimator.network_, estimator.network_.parameters
     tau = None if grown.order == 1 else grown.tau
     return ChosenNetwork(grown.order, tau, grown.min_support, network.n_nodes)
+
+
+def _components(estimator: Any) -> tuple[ChosenComponent, ...]:
+    """Return the learners that a fit has chosen; shares sum to 1 with that of the kernel."""
+    table = estimator.members_
+    return tuple(
+        ChosenComponent(
+            str(part["learner"].iloc[0]),
+            float(part["edge_power"].iloc[0]),
+            int(estimator.components_[int(number)].model.network.max_order),
+            len(part),
+            float(part["weight"].sum()),
+        )
+        for number, part in table.groupby("component", sort=True)
+    )
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,9 @@ class Measured:
         return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
 
 
+PAPER_LEARNER = "sage"
+
+
 def nothing_given(entry: Entry) -> dict[str, Any]:
     """Return no settings: whatever the model, the user has set nothing."""
     return {}
@@ -134,7 +137,9 @@ class Bench:
         """
         entry = find_model(row.model, self.task)
         paths = {"paths": self.source.paths} if "paths" in entry.keywords() and self.source.paths else {}
-        spec = ModelSpec(entry, {**paths, **self.how.given(entry), **row.settings})
+        # The paper's learner, unless the user names another.
+        own = {"learner": PAPER_LEARNER} if "learner" in entry.keywords() else {}
+        spec = ModelSpec(entry, {**own, **paths, **self.how.given(entry), **row.settings})
         return spec.on(row.input) if self.how.auto else spec
 
     def jobs(self, row: TableRow, spec: ModelSpec) -> list[Job] | list[LinkJob]:

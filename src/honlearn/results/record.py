@@ -128,6 +128,32 @@ class ChosenNetwork:
 
 
 @dataclass(frozen=True)
+class ChosenComponent:
+    """Learners that a fit has chosen: their kind, edge power, the order of their network, number and share."""
+
+    learner: str
+    edge_power: float
+    order: int
+    members: int
+    share: float
+
+    @classmethod
+    def from_fields(cls, given: Fields) -> ChosenComponent:
+        """Return the component in a JSON object."""
+        return cls(
+            given.text("learner"),
+            given.number("edge_power", 0),
+            given.integer("order", 1),
+            given.integer("members", 1),
+            given.number("share", 0, 1),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+@dataclass(frozen=True)
 class Sizes:
     """Sizes of a fit: examples of either part, parameters of the model, and what the fit itself has chosen.
 
@@ -141,6 +167,7 @@ class Sizes:
     chosen: ChosenNetwork | None = None
     edge_power: float | None = None
     kernel_share: float | None = None
+    components: tuple[ChosenComponent, ...] = ()
 
     @classmethod
     def from_fields(cls, given: Fields) -> Sizes:
@@ -154,6 +181,9 @@ class Sizes:
             chosen=ChosenNetwork.from_fields(given.mapping("chosen")) if given.has("chosen") else None,
             edge_power=_number(given, "edge_power"),
             kernel_share=_number(given, "kernel_share"),
+            components=tuple(ChosenComponent.from_fields(one) for one in given.mappings("components"))
+            if given.has("components")
+            else (),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -164,6 +194,7 @@ class Sizes:
             "parameters": self.parameters,
             **({} if self.chosen is None else {"chosen": self.chosen.to_json()}),
             **_known({"edge_power": self.edge_power, "kernel_share": self.kernel_share}),
+            **({"components": [one.to_json() for one in self.components]} if self.components else {}),
         }
 
 

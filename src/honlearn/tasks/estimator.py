@@ -69,7 +69,7 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
     random_state: Any
     seed_: int
     network_: HigherOrderNetwork
-    path_vectors_: NDArray[np.float32] | None
+    path_vectors_: NDArray[np.float32] | None = None
     kernel_proba_: NDArray[np.float32] | None = None
     kernel_share_: float = 0.0
     edge_power_: float

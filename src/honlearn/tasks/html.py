@@ -46,9 +46,9 @@ def estimator_html(estimator: Any) -> str:
         facts["epochs"] = "" if best is None or not len(best) else f"{min(best)} to {max(best)}"
         kernel = getattr(estimator, "kernel_proba_", None)
         facts["kernel"] = "" if kernel is None else f"{estimator.kernel_share_:.0%} of the answer"
-        facts["edge power"] = f"{estimator.edge_power_:g}" if hasattr(estimator, "power_results_") else ""
+        facts["edge power"] = f"{estimator.edge_power_:g}" if hasattr(estimator, "edge_power_") else ""
         facts["seed"] = getattr(estimator, "seed_", "")
-        tables = _history(getattr(estimator, "history_", None))
+        tables = _components(estimator) + _history(getattr(estimator, "history_", None))
     return card(f"{type(estimator).__name__} ({'fitted' if fitted else 'not fitted'})", facts, *tables)
 
 
@@ -70,6 +70,18 @@ def _changed(estimator: Any) -> str:
             shape = getattr(value, "shape", None)
             changed.append(f"{name}={f'array {shape}' if shape is not None else repr(value)}")
     return listed(changed, 12)
+
+
+def _components(estimator: Any) -> list[str]:
+    """Return the components of a bag as a table where there are several."""
+    if len(getattr(estimator, "components_", ())) < 2:
+        return []
+    rows = []
+    for _, part in estimator.members_.groupby("component", sort=True):
+        first = part.iloc[0]
+        cells = [str(first["learner"]), f"{first['edge_power']:g}", str(first["network"])]
+        rows.append([*cells, str(len(part)), f"{part['weight'].sum():.0%}"])
+    return [table(["learner", "edge power", "network", "members", "share"], rows, [1, 3, 4])]
 
 
 def _history(history: pandas.DataFrame | None) -> list[str]:

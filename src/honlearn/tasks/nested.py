@@ -332,7 +332,9 @@ def flat_values(owner: type, task: str, flat: Mapping[str, Any]) -> dict[str, An
     values = {name: parameter.default for name, parameter in flat_keywords(owner).items()}
     if not issubclass(owner, Nested):
         return {**values, **given}
-    learner = nested(owner, given).get(LEARNER)
+    learner = nested(owner, given).get(LEARNER, values.get(LEARNER))
+    is_chosen = isinstance(learner, str) and learner == AUTO
+    is_bag = given.get("variant", values.get("variant")) == "bag" and not given.get("shared", False)
     kinds = [clone(one) for one in as_learners(owner.__name__, learner, owner.default_learner)]
     for one in kinds:
         usual = owner.learner_defaults.items()
@@ -341,6 +343,8 @@ def flat_values(owner: type, task: str, flat: Mapping[str, Any]) -> dict[str, An
     of_any = {name for kind in KINDS.values() for name in _fields(kind)}
     of_any -= set(inspect.signature(owner).parameters)
     out = {name: value for name, value in values.items() if name not in of_any}
+    if is_chosen and is_bag:
+        return {**out, **given, LEARNER: AUTO}
     out |= _values_of(kinds, of_any) | {n: v for n, v in given.items() if n != LEARNER}
     return out | {LEARNER: "+".join(one.kind for one in kinds)}
 

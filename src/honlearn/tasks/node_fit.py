@@ -250,7 +250,7 @@ class NodeFitting(EnsembleEstimator):
         return n_parts(float(self._judging().validation_fraction or held.SHARE))
 
     def _pool_networks(self, examples: tuple[Any, ...]) -> list[tuple[str, HigherOrderNetwork]]:
-        """Return the networks of the pool: the first-order one, and the one given or the best that is grown."""
+        """Return the networks of the pool: first order, and the one given or the best that is grown."""
         self._forget_choices()
         if structure.is_source(self.network):
             fields = self._grown(examples)
