@@ -38,7 +38,7 @@ from honlearn.tasks.inputs import Labels, Names, Weights
 from honlearn.tasks.nested import AUTO, as_learners
 from honlearn.tasks.pool import Place, Pool, Selected
 from honlearn.tasks.settings import Training
-from honlearn.tasks.shares import stacked_shares
+from honlearn.tasks.shares import stacked_shares, with_less_kernel
 
 POWERS = (USUAL_POWER, 0.0, 0.25, 1.0)
 # What the kernel's share is where nothing was held back to choose it by.
@@ -215,7 +215,8 @@ class NodeFitting(EnsembleEstimator):
             of_truth = kernel.proba[examples.nodes, examples.labels].astype(np.float64)
             parts = [held.pooled_votes(learned.votes()), of_truth]
             weights = examples.weights.astype(np.float64)
-            self.kernel_share_ = float(stacked_shares(parts, weights, self.seed_)[1])
+            shares = with_less_kernel(stacked_shares(parts, weights, self.seed_), 1)
+            self.kernel_share_ = float(shares[1])
 
     # --- learners that are chosen --------------------------------------------------------------------
 

@@ -21,11 +21,11 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import KINDS, Learner
 from honlearn.tasks.choice import Candidate, Choice
 from honlearn.tasks.held import log_losses, pooled_votes
-from honlearn.tasks.shares import apportion, stacked_shares
+from honlearn.tasks.shares import apportion, stacked_shares, with_less_kernel
 
 FIRST_KINDS = ("sage", "gcn", "gat")
-# Deeper and slower than the convolution it refines, so it is tried only where that one has a share.
-LATER_KIND, REFINED = "gcnii", "gcn"
+# Ten times slower than the convolution that it refines, so it is tried only where that one has such a share.
+LATER_KIND, REFINED, _REFINED_SHARE = "gcnii", "gcn", 0.2
 # Less than this is not worth learners of its own.
 _LEAST_SHARE = 0.05
 # A mean loss below which nothing is left to gain.
@@ -109,11 +109,15 @@ class Pool:
         ]
 
     def _refined(self) -> list[Candidate]:
-        """Return deeper convolutions where a plain one stays, on its network and with its power."""
+        """Return deeper convolutions where plain ones matter, on their network and with their power."""
+        shares, _ = self._shares(self._staying)
+        plain = [one.kinds[0].kind == REFINED for one in self._staying]
+        if shares[plain].sum() < _REFINED_SHARE:
+            return []
         return [
             self._candidate(KINDS[LATER_KIND](edge_power=one.kinds[0].power), self._place(one))
-            for one in list(self._staying)
-            if one.kinds[0].kind == REFINED
+            for one, is_plain in zip(self._staying, plain, strict=True)
+            if is_plain
         ]
 
     def _place(self, candidate: Candidate) -> Place:
@@ -139,6 +143,7 @@ class Pool:
             of_kernel = np.full(len(kernels), fixed / max(len(kernels), 1))
             return (1 - fixed) * stacked_shares(votes, self.weights, self.seed), of_kernel
         shares = stacked_shares(votes + kernels, self.weights, self.seed)
+        shares = with_less_kernel(shares, len(some))
         return shares[: len(some)], shares[len(some) :]
 
     def _filled(self) -> Selected:

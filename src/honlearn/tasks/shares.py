@@ -58,6 +58,20 @@ def stacked_shares(
     return np.asarray(mean / mean.sum())
 
 
+def with_less_kernel(shares: NDArray[np.float64], n_learned: int) -> NDArray[np.float64]:
+    """Return shares [M] in which the odds of the parts after the first `n_learned`, the kernel's, are halved.
+
+    Held-back predictions are those of a few learners, trained on a part of the examples; in the end all of
+    them predict, trained on everything, while the kernel stays as it was judged. On parts of training folds
+    (Wiki, words, both flights, Air) half the odds were nearer to the best share than the odds as they are.
+
+    >>> with_less_kernel(np.array([0.3, 0.2, 0.5]), 2).round(2).tolist()
+    [0.4, 0.27, 0.33]
+    """
+    out = shares * np.where(np.arange(len(shares)) < n_learned, 1.0, 0.5)
+    return np.asarray(out / out.sum())
+
+
 def apportion(shares: NDArray[np.float64], total: int) -> NDArray[np.int64]:
     """Return whole numbers that sum to `total`, as near to the shares as can be (largest remainders).
 
