@@ -233,7 +233,7 @@ def check_folder(folder: Path, force: bool) -> None:
 
     from honlearn.errors import HonlearnError, InputError
     from honlearn.stored import read_json
-    from honlearn.tasks.storage import CONFIG, FORMAT, NETWORK, WEIGHTS
+    from honlearn.tasks.storage import CONFIG, FORMAT, NETWORK, OTHER_NETWORK, WEIGHTS
     from honlearn.writing.atomic import is_draft
     from honlearn.writing.locks import LOCK_FILE
 
@@ -241,7 +241,7 @@ def check_folder(folder: Path, force: bool) -> None:
         raise InputError(f"{folder}: there is a file of this name; name a folder")
     if force or not folder.exists():
         return
-    own = {CONFIG, WEIGHTS, NETWORK, _CHECKPOINT, LOCK_FILE}
+    own = {CONFIG, WEIGHTS, NETWORK, OTHER_NETWORK, _CHECKPOINT, LOCK_FILE}
     there = [path.name for path in folder.iterdir()]
     foreign = sorted(name for name in there if name not in own and not is_draft(name))
     if (folder / CONFIG).is_file():

@@ -1,19 +1,21 @@
 """How components of a bag are saved and made again.
 
 In: components (:mod:`honlearn.tasks.component`), or their config and tensors from a model folder. Out: the
-other. A component reads the network of the model or its first-order network, so no other is saved.
+other. A component reads the network of the model, its first-order network, or one other that is saved too.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
 
 from honlearn.errors import FormatError
+from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner, TorchLearner
 from honlearn.stored import Fields, check_arrays
 from honlearn.tasks import parameters as check
@@ -22,15 +24,23 @@ from honlearn.tasks.loading import check_types
 from honlearn.tasks.storage import ADVICE, plain, unplain
 
 _VECTORS = "path_vectors"
+_MAIN, _FIRST, _OTHER = "network", "first order", "other"
 
 
-def component_config(component: Component) -> dict[str, Any]:
-    """Return what of a component is no tensor."""
-    shape = component.model.shape
+def other_network(model: Any) -> HigherOrderNetwork | None:
+    """Return the second higher-order network that components of a classifier read, if there is one."""
+    read = (one.model.network for one in model.components_)
+    return next((hon for hon in read if hon is not model.network_ and hon.n_conditional), None)
+
+
+def component_config(component: Component, network: HigherOrderNetwork) -> dict[str, Any]:
+    """Return what of a component of a model on `network` is no tensor."""
+    shape, read = component.model.shape, component.model.network
+    which = _MAIN if read is network else _OTHER if read.n_conditional else _FIRST
     return {
         "learners": [plain(kind) for kind in shape.kinds],
         "n_learners": shape.n_learners,
-        "first_order": component.model.network.n_conditional == 0,
+        "network": which,
         "share": float(component.share),
         "epochs": plain(component.epochs),
     }
@@ -45,7 +55,13 @@ def component_tensors(component: Component, prefix: str) -> dict[str, torch.Tens
     return tensors
 
 
-def restore_components(model: Any, config: Fields, tensors: dict[str, torch.Tensor], make: Any) -> None:
+def restore_components(
+    model: Any,
+    config: Fields,
+    tensors: dict[str, torch.Tensor],
+    other: HigherOrderNetwork | None,
+    make: Any,
+) -> None:
     """Set the components of a classifier that is loaded, all of it checked."""
     rows = config.mappings("components")
     if not rows:
@@ -53,11 +69,16 @@ def restore_components(model: Any, config: Fields, tensors: dict[str, torch.Tens
     named = {name.partition(".")[0] for name in tensors if name.startswith("component")}
     if named != {f"component{number}" for number in range(len(rows))}:
         raise FormatError(f"{config.where}: weights and components do not belong together; {ADVICE}")
+    networks = {_MAIN: model.network_, _FIRST: model.network_.first_order()}
+    if other is not None:
+        networks[_OTHER] = other
+    if any(hon.vocabulary.names != model.network_.vocabulary.names for hon in networks.values()):
+        raise FormatError(f"{config.where}: networks of other entities; {ADVICE}")
     found = []
     for number, row in enumerate(rows):
         prefix = f"component{number}."
         own = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
-        found.append(_restored(model, row, own, make))
+        found.append(_restored(model, row, own, networks, make))
     if not math.isclose(sum(one.share for one in found), 1.0, abs_tol=1e-3):
         raise FormatError(f"{config.where}: the shares of the components do not sum to 1; {ADVICE}")
     model.components_ = found
@@ -65,14 +86,18 @@ def restore_components(model: Any, config: Fields, tensors: dict[str, torch.Tens
     model.n_parameters_ = sum(one.n_parameters for one in found)
 
 
-def _restored(model: Any, row: Fields, tensors: dict[str, torch.Tensor], make: Any) -> Component:
-    row.only("learners", "n_learners", "first_order", "share", "epochs")
+def _restored(
+    model: Any,
+    row: Fields,
+    tensors: dict[str, torch.Tensor],
+    networks: Mapping[str, HigherOrderNetwork],
+    make: Any,
+) -> Component:
+    row.only("learners", "n_learners", "network", "share", "epochs")
     kinds = tuple(unplain(one, row.where) for one in row.items("learners"))
     if not kinds or not all(isinstance(kind, Learner) for kind in kinds):
         raise FormatError(f"{row.where}: 'learners' must name learners; {ADVICE}")
-    network = model.network_.first_order() if row.flag("first_order") else model.network_
-    if network.n_entities != model.network_.n_entities:
-        raise FormatError(f"{row.where}: entities that the first-order network does not have; {ADVICE}")
+    network = networks[row.text("network", networks)]
     for kind in kinds:
         if isinstance(kind, TorchLearner):
             kind.make = make

@@ -258,7 +258,8 @@ class NodeFitting(EnsembleEstimator):
             if len(fields) > 1:
                 running = self._race(fields, examples)
                 kept = [one for one in running if one.is_first_order][:1]
-                kept += [one for one in running if not one.is_first_order][:1]
+                # Which of the best two is better is hardly known, so shares may be given to both.
+                kept += [one for one in running if not one.is_first_order][:2]
                 by_id = {id(one.network): one for one in fields}
                 found = [by_id[id(one.network)] for one in kept]
                 self.network_ = found[-1].network
@@ -317,7 +318,7 @@ class NodeFitting(EnsembleEstimator):
             candidate.searched.clear()
             forget_checkpoints(shape, options)
         self.components_ = components
-        used = [one.model.network for one in components]
+        used = [one.model.network for one in sorted(components, key=lambda one: -one.share)]
         self.network_ = next((hon for hon in used if hon.n_conditional), used[0])
         parts = selected.components
         self.selection_results_ = self._choice.results(

@@ -215,8 +215,9 @@ class DGEClassifier(NodeFitting):
         """Return the prediction of each member from one drawn relative [L, B, C], and the nodes drawn [L, B].
 
         The prediction may average over more draws. Where learners are pooled before the classes a member has
-        no relative of its own, and the second is None. Nodes are those of ``network_``; a member that reads
-        the first-order network draws base nodes, which have the same numbers there.
+        no relative of its own, and the second is None; so it is where members read two networks with memory.
+        Nodes are those of ``network_``; a member that reads the first-order network draws base nodes, which
+        have the same numbers there.
         """
         nodes, inferences = self._inferences(X, "votes")
         if not len(nodes):
@@ -224,8 +225,10 @@ class DGEClassifier(NodeFitting):
             return empty, None if self.architecture_.is_joint else np.zeros((self._n_members, 0), np.int32)
         with inferences[0].run.threads():
             parts = [inference.votes(nodes) for inference in inferences]
+        votes = np.concatenate([each for each, _ in parts])
         drawn = [relatives for _, relatives in parts if relatives is not None]
-        return np.concatenate([votes for votes, _ in parts]), np.concatenate(drawn) if drawn else None
+        higher = {id(one.model.network) for one in self.components_ if one.model.network.n_conditional}
+        return votes, np.concatenate(drawn) if drawn and len(higher) < 2 else None
 
     def embed(self, X: Names) -> NDArray[np.float32]:
         """Return what the classes are read from, averaged over relatives, [B, d'].

@@ -17,7 +17,12 @@ from honlearn.hon.formats import load_network
 from honlearn.learners import TorchLearner
 from honlearn.learners.torch_learner import Make
 from honlearn.stored import Spec, check_arrays, shown
-from honlearn.tasks.component_storage import component_config, component_tensors, restore_components
+from honlearn.tasks.component_storage import (
+    component_config,
+    component_tensors,
+    other_network,
+    restore_components,
+)
 from honlearn.tasks.loading import (
     built_from,
     check_probabilities,
@@ -26,7 +31,16 @@ from honlearn.tasks.loading import (
     read_parameters,
     read_table,
 )
-from honlearn.tasks.storage import ADVICE, NETWORK, WEIGHTS, plain, read_config, read_tensors, write_model
+from honlearn.tasks.storage import (
+    ADVICE,
+    NETWORK,
+    OTHER_NETWORK,
+    WEIGHTS,
+    plain,
+    read_config,
+    read_tensors,
+    write_model,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -67,12 +81,13 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
     if model.kernel_proba_ is not None:
         tensors[_KERNEL] = torch.from_numpy(model.kernel_proba_)
     if model.task == "nodes":
-        config["components"] = [component_config(one) for one in model.components_]
+        config["components"] = [component_config(one, model.network_) for one in model.components_]
         for number, one in enumerate(model.components_):
             tensors |= component_tensors(one, f"component{number}.")
     else:
         tensors |= {f"ensemble.{name}": tensor for name, tensor in model.ensemble_.state_dict().items()}
-    write_model(folder, type(model).__name__, config, tensors, model.network_)
+    other = other_network(model) if model.task == "nodes" else None
+    write_model(folder, type(model).__name__, config, tensors, model.network_, other)
 
 
 def _rows(table: pandas.DataFrame) -> list[dict[str, Any]]:
@@ -118,7 +133,9 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
         if shape.n_learners > _MOST_LEARNERS:
             raise FormatError(f"{shape.n_learners:,} learners, more than {_MOST_LEARNERS:,}; {ADVICE}")
         if model.task == "nodes":
-            restore_components(model, config, tensors, make)
+            files = config.mapping("files")
+            other = load_network(os.path.join(folder, OTHER_NETWORK)) if files.has(OTHER_NETWORK) else None
+            restore_components(model, config, tensors, other, make)
         else:
             model.path_vectors_, model.architecture_ = None, shape
             prefix = "ensemble."

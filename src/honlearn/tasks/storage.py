@@ -33,6 +33,8 @@ _OBJECTS: dict[str, Any] = {
     made.__name__: made for made in (*KINDS.values(), Pairs, PathKernel, Structure, Training)
 }
 CONFIG, WEIGHTS, NETWORK = "config.json", "weights.safetensors", "network.hon"
+# A second network that some learners of a bag read.
+OTHER_NETWORK = "network-2.hon"
 ADVICE = "save the model again"
 
 
@@ -42,6 +44,7 @@ def write_model(
     config: dict[str, Any],
     tensors: dict[str, torch.Tensor],
     network: HigherOrderNetwork,
+    other: HigherOrderNetwork | None = None,
 ) -> None:
     """Write a model folder; an existing one is replaced, anything else that is there is refused."""
     path = Path(folder)
@@ -54,7 +57,10 @@ def write_model(
         weights = {name: tensor.contiguous() for name, tensor in tensors.items()}
         (draft / WEIGHTS).write_bytes(as_safetensors(weights))
         network.save(draft / NETWORK)
-        files = {name: _digest(draft / name) for name in (WEIGHTS, NETWORK)}
+        if other is not None:
+            other.save(draft / OTHER_NETWORK)
+        written = (WEIGHTS, NETWORK, *(() if other is None else (OTHER_NETWORK,)))
+        files = {name: _digest(draft / name) for name in written}
         whole = {
             "format": FORMAT,
             "version": VERSION,
@@ -96,9 +102,9 @@ def read_tensors(folder: str | os.PathLike[str], config: Fields) -> dict[str, to
     """Return the tensors of a model folder, all of them finite, after comparing the digests of its files."""
     path, files = Path(folder), config.mapping("files")
     # A file that is not listed would be loaded unseen.
-    files.only(WEIGHTS, NETWORK)
+    files.only(WEIGHTS, NETWORK, OTHER_NETWORK)
     content = b""
-    for name in (NETWORK, WEIGHTS):
+    for name in (*((OTHER_NETWORK,) if files.has(OTHER_NETWORK) else ()), NETWORK, WEIGHTS):
         digest = files.text(name)
         if not (path / name).is_file():
             raise FormatError(f"{path}: {name} is missing; copy the whole folder or save the model again")
