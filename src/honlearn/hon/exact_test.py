@@ -68,24 +68,24 @@ def log_steps() -> NDArray[np.float64]:
     return np.concatenate([[0.0, 0.0], np.log(n) - (n - 1) * np.log1p(-1 / n)])
 
 
-@njit(inline="always")
+@njit
 def _log_step(steps: NDArray[np.float64], n: int) -> float:
     return steps[n] if n < _TABLE else math.log(n) - (n - 1) * math.log1p(-1.0 / n)
 
 
-@njit(inline="always")
+@njit
 def _gain(steps: NDArray[np.float64], used: int, both: int) -> float:
     """Return what one more step to x adds to Σ f ln f + (F − f) ln(F − f), which is G / 2 but for the margins."""
     return _log_step(steps, used + 1) - _log_step(steps, both - used)
 
 
-@njit(inline="always")
+@njit
 def _odds(a: float, used: int, both: int, i: int, total: int) -> float:
     """Return how much more likely step i to x is from the urn than without memory."""
     return (a * both / total + used) * (total - i) / ((a + i) * (both - used))
 
 
-@njit(inline="always")
+@njit
 def _weight(one: float, two: float, three: float) -> float:
     return 1.0 / (0.5 + (one + two + three) / 6.0)
 

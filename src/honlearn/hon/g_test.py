@@ -66,7 +66,7 @@ def g_tests(contexts: Rows, suffixes: Rows, suffix: NDArray[np.int64], stream: i
     """
     n = len(suffix)
     out = GTests(np.zeros(n, np.bool_), np.zeros(n), np.zeros(n, np.int64), np.ones(n))
-    order = np.argsort(suffix, kind="stable")
+    order = np.lexsort((contexts.total, suffix))
     starts = np.searchsorted(suffix[order], np.arange(len(suffixes.total) + 1))
     widest = int(np.diff(suffixes.first).max(initial=0))
     largest = int(np.diff(starts).max(initial=0))
@@ -99,7 +99,7 @@ def _families(
         if not waiting:
             continue
         wide = _sort_row(suffixes, s, scratch, inverse)
-        n = 0
+        n = np.int64(0)  # a literal would compile what it is handed to twice
         for i in range(starts[s], starts[s + 1]):
             g = members[i]
             if min(contexts.total[g], total - contexts.total[g]) < LEAST:
@@ -119,13 +119,41 @@ def _sort_row(suffixes: Rows, s: int, scratch: Scratch, inverse: NDArray[np.floa
     """Write the counts of a suffix, largest first, their running sums and those of 1 / count."""
     low, high = suffixes.first[s], suffixes.first[s + 1]
     wide = high - low
-    scratch.counts[:wide] = np.sort(suffixes.count[low:high])[::-1]
+    for x in range(wide):
+        scratch.counts[x] = suffixes.count[low + x]
+    sort_descending(scratch.counts, wide)
     running, inverse[0] = 0, 0.0
     for x in range(wide):
         running += scratch.counts[x]
         scratch.ends[x] = running
         inverse[x + 1] = inverse[x] + 1.0 / scratch.counts[x]
     return wide
+
+
+@njit
+def sort_descending(values: NDArray[np.int64], n: int) -> None:
+    """Sort ``values[:n]`` in place, largest first: heap sort, which is little to compile."""
+    for start in range(n // 2 - 1, -1, -1):
+        _sift(values, start, n)
+    for last in range(n - 1, 0, -1):
+        values[0], values[last] = values[last], values[0]
+        _sift(values, 0, last)
+
+
+@njit
+def _sift(values: NDArray[np.int64], at: int, n: int) -> None:
+    value = values[at]
+    while True:
+        child = 2 * at + 1
+        if child >= n:
+            break
+        if child + 1 < n and values[child + 1] < values[child]:
+            child += 1
+        if values[child] >= value:
+            break
+        values[at] = values[child]
+        at = child
+    values[at] = value
 
 
 @njit
@@ -154,7 +182,7 @@ def _chi_square(
     pool = total - inside
     exact = small <= EXACT or (pool > POOLED * total and small <= WALKED)
     if exact:
-        out.g[g], _ = _statistic(contexts, suffixes, g, s, 0.0, total, 0)
+        out.g[g], _ = _statistic(contexts, suffixes, g, s, 0.0, total, np.int64(0))
         out.df[g] = wide - 1
         return False
     # A pool that is itself expected too rarely is left out: the rest of the table, given it, is a table as good.
@@ -200,20 +228,29 @@ def _statistic(
         total += _cell(f, both, share)
     if pool:
         total += _cell(rare, pool, share)
-    # Next steps that the context never takes: F ln(F·N / ((N − c)·F)) each.
+    # Next steps that the context never takes: 0 ln 0 and F ln(F·N / ((N − c)·F)) each.
     total -= (whole - seen) * math.log1p(-share)
     return max(2.0 * total, 0.0), mine
 
 
-@njit(inline="always")
+@njit
 def _cell(f: int, both: int, share: float) -> float:
     """Return a next step's part of G / 2, `share` being c / N."""
-    value = 0.0
-    if f:
-        value += f * math.log(f / (share * both))
-    if both - f:
-        value += (both - f) * math.log((both - f) / ((1.0 - share) * both))
-    return value
+    return _deviance(f, share * both) + _deviance(both - f, (1.0 - share) * both)
+
+
+@njit
+def _deviance(seen: int, expected: float) -> float:
+    """Return n ln(n / e) − (n − e), without cancellation where n and e are large and near each other.
+
+    What is subtracted adds up to 0 over a row of the table.
+    """
+    if seen == 0:
+        return expected
+    away = (seen - expected) / expected
+    if abs(away) < 1e-3:
+        return expected * away * away * (0.5 - away / 6.0 + away * away / 12.0)
+    return seen * math.log(seen / expected) - (seen - expected)
 
 
 @njit
@@ -234,9 +271,12 @@ def _exact(
     for i in range(n):
         size = contexts.total[scratch.context[i]]
         scratch.size[i] = min(size, total - size)
-    rank = np.argsort(scratch.size[:n], kind="mergesort")
-    scratch.size[:n] = scratch.size[:n][rank]
-    scratch.context[:n] = scratch.context[:n][rank]
+    for i in range(1, n):  # they come by their totals, so at most one is out of place
+        g, size, at = scratch.context[i], scratch.size[i], i
+        while at and scratch.size[at - 1] > size:
+            scratch.context[at], scratch.size[at] = scratch.context[at - 1], scratch.size[at - 1]
+            at -= 1
+        scratch.context[at], scratch.size[at] = g, size
     for i in range(n):
         used = _smaller_row(contexts, suffixes, scratch.context[i], s, cells)
         scratch.observed[i], scratch.weight[i] = observe(cells, used, total, steps)
