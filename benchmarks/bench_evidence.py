@@ -1,13 +1,13 @@
-"""Are memories that the builder shows real? False contexts without memory, planted contexts with it, and cost.
+"""Are memories that the builder shows real? False contexts without memory, planted ones with it, and cost.
 
-    python benchmarks/bench_evidence.py [--seeds 10] [--order 2 --order 3] [--data flights] [--cost] [--json FILE]
+    python benchmarks/bench_evidence.py [--seeds 10] [--order 2] [--data flights] [--cost air] [--json FILE]
 
-*Without memory*: paths are simulated from the first-order network of real ones. Every path keeps its start and its
-length, and each next step is drawn in proportion to the observed transitions of the entity it is at; a path
-that comes to an entity without transitions ends there. Whatever context is kept is false, so every simulation
-that keeps any has a false discovery proportion of 1: `simulations with any` is the family-wise error and the mean
-false discovery proportion at once, `kept of tested` the share of false contexts among all tested.
-*With memory*: paths of :func:`honlearn.datasets.synthetic`; every planted context must be kept.
+*Without memory*: paths are simulated from the first-order network of real ones. Every path keeps its start
+and its length, and each next step is drawn in proportion to the observed transitions of the entity it is at;
+a path that comes to an entity without transitions ends there. Whatever context is kept is false, so every
+simulation that keeps any has a false discovery proportion of 1: `simulations with any` is the family-wise
+error and the mean false discovery proportion at once, `kept of tested` the share of false contexts among all
+tested. *With memory*: paths of :func:`honlearn.datasets.synthetic`; every planted context must be kept.
 *Cost*: CPU seconds of `honlearn grow` by evidence and with ``--tau 10``, each a process of its own.
 """
 
@@ -30,7 +30,9 @@ from inputs import ROOT, path_file
 ALPHA = 0.05
 SHARED = ROOT.parent / "shared" / "data"
 DATA = {"flights": None, "wiki": "wikispeedia", "db1b": "db1b_2018q1", "words": "ud_english_ewt"}
-GROW = "import sys; from honlearn.cli import main; main(['grow', sys.argv[1], '-o', sys.argv[2], *sys.argv[3:]])"
+GROW = (
+    "import sys; from honlearn.cli import main; main(['grow', sys.argv[1], '-o', sys.argv[2], *sys.argv[3:]])"
+)
 
 
 def without_memory(paths: Paths, seed: int) -> Paths:

@@ -88,9 +88,18 @@ COMPLAINTS = [
     ("paths.txt --tau inf", "Got inf"),
     ("paths.txt --tau -1", "Got -1.0"),
     ("paths.txt --min-support 0", "'min_support' parameter of grow must be a whole number, at least 1"),
-    ("paths.txt --order far", "'order' parameter of grow must be a whole number, at least 1, or auto. Got 'far'"),
-    ("paths.txt --alpha 0", "'alpha' parameter of grow must be a number greater than 0 and at most 1. Got 0.0"),
-    ("paths.txt --alpha 0.1 --tau 2", "is another rule than 'tau': give one of them. Got alpha=0.1 and tau=2"),
+    (
+        "paths.txt --order far",
+        "'order' parameter of grow must be a whole number, at least 1, or auto. Got 'far'",
+    ),
+    (
+        "paths.txt --alpha 0",
+        "'alpha' parameter of grow must be a number greater than 0 and at most 1. Got 0.0",
+    ),
+    (
+        "paths.txt --alpha 0.1 --tau 2",
+        "is another rule than 'tau': give one of them. Got alpha=0.1 and tau=2",
+    ),
     ("paths.txt --alpha 0.1 --min-support 2", "is another rule than 'min_support': give one of them"),
     ("paths.txt --order auto --tau 2", "'order' parameter of grow can be 'auto' only where evidence decides"),
     ("paths.txt --workers 0", "'n_workers' parameter"),

@@ -1,4 +1,4 @@
-"""The evidence for contexts: closed forms, exact tests by enumeration, no false contexts, every planted one."""
+"""The evidence for contexts: closed forms, enumeration, no false contexts, every planted one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import honlearn as hl
 from honlearn.errors import InputError, ParameterError
 from honlearn.hon.bayes_factor import bayes_factors
 from honlearn.hon.evidence import q_values
-from honlearn.hon.g_test import Rows, chi_square_tail, g_tests
+from honlearn.hon.g_test import GTests, Rows, chi_square_tail, g_tests
 from honlearn.paths.paths import Paths
 
 
@@ -29,11 +29,8 @@ def rows(table: list[list[int]]) -> Rows:
     return Rows(first, x.astype(np.int32), counts[at, x], counts.sum(axis=1))
 
 
-def test_of(contexts: list[list[int]], suffix: list[int], stream: int = 0):
+def outcome(contexts: list[list[int]], suffix: list[int], stream: int = 0) -> GTests:
     return g_tests(rows(contexts), rows([suffix]), np.zeros(len(contexts), np.int64), stream)
-
-
-test_of.__test__ = False
 
 
 def g_of(mine: list[int], suffix: list[int]) -> float:
@@ -50,7 +47,7 @@ def test_the_tail_of_chi_square(x: float, df: int) -> None:
 
 def test_a_large_table_has_the_chi_square_tail_with_williams_correction() -> None:
     mine, suffix = [300, 150, 80, 70], [900, 600, 300, 250]
-    tests = test_of([mine], suffix)
+    tests = outcome([mine], suffix)
     assert tests.g[0] == pytest.approx(g_of(mine, suffix), rel=1e-12)
     assert tests.df[0] == 3
     n, c = sum(suffix), sum(mine)
@@ -62,15 +59,15 @@ def test_a_large_table_has_the_chi_square_tail_with_williams_correction() -> Non
 def test_rare_next_steps_of_a_large_table_are_one() -> None:
     suffix = [6000, 5000, *[10] * 40]
     mine = [600, 560, *[1] * 30, *[0] * 10]
-    pooled = test_of([[600, 560, 30]], [6000, 5000, 400])
-    tests = test_of([mine], suffix)
+    pooled = outcome([[600, 560, 30]], [6000, 5000, 400])
+    tests = outcome([mine], suffix)
     assert (tests.g[0], tests.df[0]) == (pytest.approx(pooled.g[0]), 2)
     assert tests.p[0] == pytest.approx(pooled.p[0])
 
 
 def test_a_pool_that_is_too_rare_is_left_out() -> None:
-    tests = test_of([[600, 560, 1]], [6000, 5000, 20])
-    left = test_of([[600, 560]], [6000, 5000])
+    tests = outcome([[600, 560, 1]], [6000, 5000, 20])
+    left = outcome([[600, 560]], [6000, 5000])
     assert (tests.g[0], tests.df[0], tests.p[0]) == pytest.approx((left.g[0], 1, left.p[0]))
 
 
@@ -98,7 +95,7 @@ def exact(mine: list[int], suffix: list[int]) -> float:
     ids=str,
 )
 def test_small_tables_are_tested_exactly(mine: list[int], suffix: list[int]) -> None:
-    p = np.array([test_of([mine], suffix, stream).p[0] for stream in range(60)])
+    p = np.array([outcome([mine], suffix, stream).p[0] for stream in range(60)])
     truth = exact(mine, suffix)
     # The observed table is one of the draws, so p is a little too large rather than too small.
     assert 0.85 * truth < p.mean() < 1.15 * truth + 5e-4
@@ -106,7 +103,7 @@ def test_small_tables_are_tested_exactly(mine: list[int], suffix: list[int]) -> 
 
 
 def test_p_is_as_small_as_the_evidence_is_strong() -> None:
-    [p] = test_of([[40, *[0] * 19]], [100] * 20).p
+    [p] = outcome([[40, *[0] * 19]], [100] * 20).p
     truth = 20 * math.comb(100, 40) / math.comb(2000, 40)
     assert truth / 3 < p < truth * 3  # 1e-25: no plain sampling gets there
 
@@ -115,23 +112,23 @@ def test_p_values_are_valid_without_memory() -> None:
     rng = np.random.default_rng(3)
     suffix = [40, 30, 20, 10, 5, 5, 2, 2, *[1] * 20]
     tables = [rng.multivariate_hypergeometric(suffix, c) for c in rng.integers(2, 60, 4000)]
-    p = np.array([test_of([t.tolist()], suffix, i).p[0] for i, t in enumerate(tables)])
+    p = np.array([outcome([t.tolist()], suffix, i).p[0] for i, t in enumerate(tables)])
     for level in (0.001, 0.01, 0.05, 0.2, 0.5):
         assert (p <= level).mean() <= level + 3 * math.sqrt(level / len(p))
 
 
 def test_what_is_not_tested() -> None:
     suffix = [4, 4]
-    tests = test_of([[1, 0], [0, 2], [4, 3], [4, 4], [0, 0], [4, 2]], suffix)
+    tests = outcome([[1, 0], [0, 2], [4, 3], [4, 4], [0, 0], [4, 2]], suffix)
     assert tests.tested.tolist() == [False, True, False, False, False, True]
     assert tests.p[~tests.tested].tolist() == [1.0] * 4
     assert tests.g[~tests.tested].tolist() == [0.0] * 4
-    assert not test_of([[3]], [9]).tested.any()  # one next step: nothing to differ in
+    assert not outcome([[3]], [9]).tested.any()  # one next step: nothing to differ in
 
 
 def test_huge_counts_keep_their_precision() -> None:
     mine, suffix = [2**58, 2**58 + 2**31], [2**60, 2**60]
-    tests = test_of([mine], suffix)
+    tests = outcome([mine], suffix)
     with localcontext(prec=60):
         n, c = Decimal(sum(suffix)), Decimal(sum(mine))
         terms = [
@@ -176,7 +173,9 @@ def test_the_prior_and_the_concentration_are_found() -> None:
         contexts.append(rng.multinomial(50, mine))
         suffix += contexts[-1]
     one = np.zeros(n, np.int64)
-    found = bayes_factors(rows([c.tolist() for c in contexts]), rows([suffix.tolist()]), one, np.ones(n, bool))
+    found = bayes_factors(
+        rows([c.tolist() for c in contexts]), rows([suffix.tolist()]), one, np.ones(n, bool)
+    )
     assert found.prior == pytest.approx(0.3, abs=0.03)
     assert found.concentration == pytest.approx(8.0, rel=0.15)
     real = np.arange(n) % 10 < 3
@@ -239,7 +238,9 @@ def test_evidence_belongs_to_contexts_not_to_names() -> None:
     rng = np.random.default_rng(2)
     paths = memoryless(200, 0) + [[a, "hub", f"{a}{rng.integers(2)}"] for a in "XYZ" for _ in range(8)]
     renamed = [[f"~{name[::-1]}" for name in path] for path in paths[::-1]]
-    for one, other in zip(*(hl.count_grams(p, order=3).evidence().levels for p in (paths, renamed)), strict=True):
+    for one, other in zip(
+        *(hl.count_grams(p, order=3).evidence().levels for p in (paths, renamed)), strict=True
+    ):
         for name in ("p", "q", "ln_bf", "posterior"):
             mine, theirs = np.sort(getattr(one, name)), np.sort(getattr(other, name))
             np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
@@ -260,7 +261,9 @@ def test_evidence_is_one_value_per_context_and_cannot_change() -> None:
     assert (level.posterior[seen_once] == 0).all()
     with pytest.raises(ValueError, match="read-only"):
         level.p[0] = 0
-    with pytest.raises(ParameterError, match="'order' parameter of evidence must be a whole number, from 1 to 4"):
+    with pytest.raises(
+        ParameterError, match="'order' parameter of evidence must be a whole number, from 1 to 4"
+    ):
         counts.evidence(5)
 
 
@@ -290,7 +293,9 @@ def test_alpha_keeps_the_significant_contexts_and_what_they_need() -> None:
         assert (~statistics.by_extension).sum() == sum(significant)
         assert network.parameters.alpha == alpha
     assert counts.grow(alpha=1) == counts.grow(alpha=1, min_support=1)
-    assert counts.grow(alpha=1).n_conditional == sum((level.followed > 0).sum() for level in counts.levels[1:3])
+    assert counts.grow(alpha=1).n_conditional == sum(
+        (level.followed > 0).sum() for level in counts.levels[1:3]
+    )
     assert counts.grow(min_support=10) == counts.grow(tau=1.0, min_support=10)
     assert counts.grow(tau=3) == counts.grow(tau=3, min_support=1)
 
@@ -320,7 +325,9 @@ def test_the_edges_hold_the_same_evidence_where_the_suffix_is_a_node(tmp_path: P
         here = known[known.order == level.length]
         followed = counted.followed > 0
         for column, values in (("p_value", level.p), ("ln_bayes_factor", level.ln_bf)):
-            np.testing.assert_allclose(np.sort(here[column]), np.sort(values[followed]), rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(
+                np.sort(here[column]), np.sort(values[followed]), rtol=1e-9, atol=1e-12
+            )
 
 
 def test_edges_that_no_paths_give_have_no_evidence() -> None:
@@ -335,7 +342,9 @@ def test_edges_that_no_paths_give_have_no_evidence() -> None:
 
 
 def test_contexts_seen_once_are_never_on_top() -> None:
-    paths = Paths.from_lists([list("ACD"), list("BCE"), list("XCF"), list("AC"), list("YCG")], [9, 9, 1, 5, 1])
+    paths = Paths.from_lists(
+        [list("ACD"), list("BCE"), list("XCF"), list("AC"), list("YCG")], [9, 9, 1, 5, 1]
+    )
     for options in ({"tau": 0.1}, {"alpha": 1}):
         frame = hl.grow(paths, order=2, **options).dependencies()
         assert frame.weight.tolist() == sorted(frame.weight, reverse=True)

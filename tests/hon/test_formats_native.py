@@ -97,7 +97,7 @@ def test_a_changed_byte_is_noticed(tmp_path: Path, grown: HigherOrderNetwork) ->
 def test_a_file_of_version_1_is_read(tmp_path: Path, grown: HigherOrderNetwork) -> None:
     """Its header has neither alpha nor seed, and there are no arrays of evidence."""
     grown.save(tmp_path / "net.hon")
-    header, arrays = unpack((tmp_path / "net.hon").read_bytes())
+    _, arrays = unpack((tmp_path / "net.hon").read_bytes())
     assert not {"p_value", "q_value", "ln_bayes_factor"} & arrays.keys()
 
     def older(about: dict) -> None:

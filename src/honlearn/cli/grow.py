@@ -145,5 +145,6 @@ def _order(text: str) -> int | str:
         if isinstance(error, ParameterError):
             raise
         raise ParameterError(
-            f"The 'order' parameter of grow must be a whole number, at least 1, or auto. Got {text!r} instead."
+            "The 'order' parameter of grow must be a whole number, at least 1, or auto. "
+            f"Got {text!r} instead."
         ) from None

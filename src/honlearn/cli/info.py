@@ -140,10 +140,10 @@ def _missing(records: list[dict[str, Any]]) -> str | None:
         return None
     if any(record["p_value"] is not None for record in records):
         return (
-            "p and ln BF from the edges, where the context's suffix is a node. q takes all contexts, not only those "
-            "kept: grow the network by evidence (without --tau and --min-support) to have it."
+            "p and ln BF from the edges, where the context's suffix is a node. q takes all contexts, not "
+            "only those kept: grow the network by evidence (without --tau and --min-support) to have it."
         )
-    return "No evidence: it takes counts of paths, so whole-number weights and the edges of each context's suffix."
+    return "No evidence: it takes counts of paths (whole numbers) and the edges of each context's suffix."
 
 
 def _condensed(families: list[dict[str, int]]) -> list[list[object]]:

@@ -1,8 +1,9 @@
 """How much more likely are a context's next steps if it is a memory? ln Bayes factors, and how many are.
 
-In: the next steps of contexts and of their suffixes. Out: for each tested context ln BF of "its own distribution"
-against "that of its suffix", and the posterior probability that it has its own. Of the tested contexts of one
-length a share π has a distribution drawn from Dirichlet(a·q); a and π maximise the marginal likelihood
+In: the next steps of contexts and of their suffixes. Out: for each tested context ln BF of "its own
+distribution" against "that of its suffix", and the posterior probability that it has its own. Of the tested
+contexts of one length a share π has a distribution drawn from Dirichlet(a·q); a and π maximise the marginal
+likelihood
 
     Σg ln(1 − π + π·BF_g(a)).
 """
@@ -19,6 +20,9 @@ from honlearn.hon.g_test import Rows
 from honlearn.hon.trie import seek
 from honlearn.jit import njit
 
+# A memory differs visibly: beyond this, "its own distribution" and "that of the suffix" cannot be told apart,
+# and
+# any share of contexts would be as likely as any other.
 LEAST_CONCENTRATION, MOST_CONCENTRATION = 0.25, 64.0
 _GOLDEN_RATIO = (math.sqrt(5.0) - 1.0) / 2.0
 _EVALUATIONS = 14
@@ -27,7 +31,7 @@ _FEW = 8
 
 
 class BayesFactors(NamedTuple):
-    """ln BF and posterior per context (0 where it is not tested), the concentration a and the prior share π."""
+    """ln BF and posterior per context (0 where it is not tested), concentration a and prior share π."""
 
     ln_bf: NDArray[np.float64]
     posterior: NDArray[np.float64]
@@ -42,9 +46,14 @@ def bayes_factors(
 
         ln BF = lnΓ(a) − lnΓ(a + c) + Σx [lnΓ(a·q_x + f_x) − lnΓ(a·q_x)] − Σx f_x ln q_x
 
+    and the same for the suffix, ln BF' with A in place of a, is subtracted: q itself is known from A = N − c
+    + b steps only. The concentration of the context around it is then 1 / (1 / a + 1 / A); for a large
+    suffix this is the formula above. Without it, sparse suffixes make memoryless contexts look real.
+
     f are the counts of the context, c their sum; q is the distribution of the suffix without the context,
-    q_x = (F_x − f_x + b·F_x / N) / (N − c + b), smoothed with the weight b = K / 2 of Jeffreys' prior for K next
-    steps, spread like the suffix as a whole, so that a next step that only the context takes has a q above 0.
+    q_x = (F_x − f_x + b·F_x / N) / (N − c + b), smoothed with the weight b = K / 2 of Jeffreys' prior for K
+    next steps, spread like the suffix as a whole, so that a next step that only the context takes has a q
+    above 0.
     """
     n = int(tested.sum())
     if not n:
@@ -79,9 +88,7 @@ def bayes_factors(
     return BayesFactors(ln_bf, posterior(ln_bf, prior, tested), math.exp(x), prior)
 
 
-def posterior(
-    ln_bf: NDArray[np.float64], prior: float, tested: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def posterior(ln_bf: NDArray[np.float64], prior: float, tested: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return σ(ln BF + logit π), the probability that a context is real; 0 for what is not tested.
 
     >>> posterior(np.array([0.0, math.log(3.0), 9.0]), 0.5, np.array([True, True, False])).round(3).tolist()
@@ -132,7 +139,7 @@ def _base(
     contexts: Rows, suffixes: Rows, suffix: NDArray[np.int64], tested: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return q of each next step of each tested context, and from how many steps it is known, N − c + b."""
-    q, known = np.ones(len(contexts.count)), np.ones(len(suffix))
+    q, known = np.ones(len(contexts.seen)), np.ones(len(suffix))
     for g in range(len(suffix)):
         if not tested[g]:
             continue
@@ -143,15 +150,19 @@ def _base(
         rest = total - contexts.total[g] + weight
         for i in range(contexts.first[g], contexts.first[g + 1]):
             at = seek(suffixes.entity, at, high, contexts.entity[i])
-            both = suffixes.count[at]
-            q[i] = (both - contexts.count[i] + weight * both / total) / rest
+            both = suffixes.seen[at]
+            q[i] = (both - contexts.seen[i] + weight * both / total) / rest
         known[g] = rest
     return q, known
 
 
 @njit
 def _ln_bayes_factors(
-    contexts: Rows, q: NDArray[np.float64], known: NDArray[np.float64], tested: NDArray[np.bool_], concentration: float
+    contexts: Rows,
+    q: NDArray[np.float64],
+    known: NDArray[np.float64],
+    tested: NDArray[np.bool_],
+    concentration: float,
 ) -> NDArray[np.float64]:
     out = np.zeros(len(tested))
     for g in range(len(tested)):
@@ -160,7 +171,7 @@ def _ln_bayes_factors(
         a = 1.0 / (1.0 / concentration + 1.0 / known[g])
         total, product = math.lgamma(a) - math.lgamma(a + contexts.total[g]), 1.0
         for i in range(contexts.first[g], contexts.first[g + 1]):
-            f, share = contexts.count[i], q[i]
+            f, share = contexts.seen[i], q[i]
             if f > _FEW:
                 total += math.lgamma(a * share + f) - math.lgamma(a * share) - f * math.log(share)
                 continue

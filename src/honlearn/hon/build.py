@@ -42,8 +42,8 @@ LOOKS = (4, 8)
 class GramCounts:
     """How often every gram of up to k + 1 entities was seen, and how far each context's next steps diverge.
 
-    Counting reads the paths; growing a network from the counts is a comparison, so many values of alpha, or of tau
-    and min_support, cost little more than one.
+    Counting reads the paths; growing a network from the counts is a comparison, so many values of alpha, or
+    of tau and min_support, cost little more than one.
 
     >>> counts = count_grams([["A", "C", "D"], ["B", "C", "E"]] * 5, order=2)
     >>> counts.grow(tau=1.0).n_nodes, counts.grow(tau=9.0).n_nodes, counts.grow(order=1).n_nodes
@@ -104,10 +104,10 @@ class GramCounts:
         *,
         alpha: float | None = None,
     ) -> HigherOrderNetwork:
-        """Return the network of at most `order`, with the contexts that `alpha`, or `tau` and `min_support`, keep.
+        """Return the network of at most `order` with the contexts that `alpha`, or `tau`, keeps.
 
-        See :func:`honlearn.grow`. `order` None is the highest order that was counted, ``"auto"`` that of the longest
-        significant context.
+        See :func:`honlearn.grow`. `order` None is the highest order that was counted, ``"auto"`` that of the
+        longest significant context.
         """
         if order == AUTO:
             order = self.evidence().longest(_auto_alpha(tau, min_support, alpha))
@@ -121,12 +121,14 @@ class GramCounts:
         return build_network(self._trie, self.vocabulary, divergence, kept, parameters)
 
     def sample_network(self, seed: int, order: int | None = None) -> HigherOrderNetwork:
-        """Return a network drawn from the posterior: each tested context is kept with its posterior probability.
+        """Return a network drawn from the posterior: each tested context with its posterior probability.
 
-        Contexts are drawn independently of each other; as everywhere, a kept context keeps its prefix. A context
-        that was not tested is never drawn. The same counts and seed give the same network.
+        Contexts are drawn independently of each other; as everywhere, a kept context keeps its prefix. A
+        context that was not tested is never drawn. The same counts and seed give the same network.
         """
-        order = check_integer("sample_network", "order", self.order if order is None else order, 1, self.order)
+        order = check_integer(
+            "sample_network", "order", self.order if order is None else order, 1, self.order
+        )
         seed = root_seed(seed)
         drawn = []
         for level in self.evidence(order).levels:
@@ -229,17 +231,18 @@ def grow(
 ) -> HigherOrderNetwork:
     """Return the higher-order network of observed paths.
 
-    A context, such as "at C, coming from A", becomes a node ``C|A`` if it is a memory: if its next steps differ from
-    those of its suffix (here: of C). Contexts have at most `order` entities; 1 gives the plain transition network,
-    ``"auto"`` looks 4 entities back, and 8 if contexts of 4 are significant, and takes the order of the longest
-    significant one. Which contexts are kept:
+    A context, such as "at C, coming from A", becomes a node ``C|A`` if it is a memory: if its next steps
+    differ from those of its suffix (here: of C). Contexts have at most `order` entities; 1 gives the plain
+    transition network, ``"auto"`` looks 4 entities back, and 8 if contexts of 4 are significant, and takes
+    the order of the longest significant one. Which contexts are kept:
 
     - By default those whose next steps differ significantly from those of the suffix without them, at a false
       discovery rate of `alpha`, 0.05 unless given: of the contexts kept, 5 % are expected to be false
       (:mod:`honlearn.hon.evidence`).
-    - With `tau` or `min_support` (1.0 and 1 unless given), by GrowHON's rule: seen at least `min_support` times,
-      and different by more bits than tau·(m − 1) / log2(1 + frequency), m being the context's length.
-    - With `alpha` 1 every context that something follows, with `min_support` if it was seen so often: a network of
+    - With `tau` or `min_support` (1.0 and 1 unless given), by GrowHON's rule: seen at least `min_support`
+      times, and different by more bits than tau·(m − 1) / log2(1 + frequency), m being the context's length.
+    - With `alpha` 1 every context that something follows, with `min_support` if it was seen so often: a
+      network of
       fixed order.
 
     A context is also kept where a longer one needs it. Keywords beyond these are those of
@@ -255,7 +258,9 @@ def grow(
     if order == AUTO:
         return _grow_auto(paths, _auto_alpha(tau, min_support, alpha), n_workers, **reader_options)
     if isinstance(order, str):
-        raise ParameterError(f"The 'order' parameter of grow must be a whole number or 'auto'. Got {order!r} instead.")
+        raise ParameterError(
+            f"The 'order' parameter of grow must be a whole number or 'auto'. Got {order!r} instead."
+        )
     counts = count_grams(paths, order, n_workers=n_workers, **reader_options)
     return counts.grow(None, tau, min_support, alpha=alpha)
 

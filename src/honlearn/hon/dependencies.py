@@ -41,16 +41,17 @@ def dependencies(network: HigherOrderNetwork, top: int | None = None, shifts: in
     frequency: f(g), all occurrences. divergence: D(g) in bits. threshold: τ·(m − 1) / log2(1 + f(g)).
     strength: D(g)·log2(1 + f(g)) / (m − 1), the τ up to which GrowHON's test keeps the context.
     p_value, q_value, ln_bayes_factor: the evidence that it differs from its suffix without it
-    (:mod:`honlearn.hon.evidence`). Rows are sorted by the Bayes factor, then by strength; contexts that were followed
-    fewer than two times come last.
-    kept_by: ``test`` or ``extension`` (a longer context needs it). shifts: the `shifts` largest changes |p − q| of
-    the next entity, as :class:`Shift` tuples. compared_with: the node that q belongs to, the longest suffix of the
-    context that is a node.
+    (:mod:`honlearn.hon.evidence`). Rows are sorted by the Bayes factor, then by strength; contexts that were
+    followed fewer than two times come last.
+    kept_by: ``test`` or ``extension`` (a longer context needs it). shifts: the `shifts` largest changes |p −
+    q| of the next entity, as :class:`Shift` tuples. compared_with: the node that q belongs to, the longest
+    suffix of the context that is a node.
 
-    Where evidence did not decide (a `tau` was given, or the network was read from an edge list), p and the Bayes
-    factor are computed from the edges, where the immediate suffix is a node and weights are whole numbers; q is
-    missing, since it takes all contexts, not only those kept. A network from an edge list has no frequency, threshold
-    and kept_by either; strength takes weight for f(g), and divergence is that of the edges.
+    Where evidence did not decide (a `tau` was given, or the network was read from an edge list), p and the
+    Bayes factor are computed from the edges, where the immediate suffix is a node and weights are whole
+    numbers; q is missing, since it takes all contexts, not only those kept. A network from an edge list has
+    no frequency, threshold and kept_by either; strength takes weight for f(g), and divergence is that of the
+    edges.
     """
     shifts = check_integer("dependencies", "shifts", shifts, 0)
     conditional = np.arange(network.n_entities, network.n_nodes)

@@ -1,8 +1,9 @@
-"""The evidence that the edges of a network hold: for networks that were grown without it, or read from an edge list.
+"""The evidence that edges hold: for networks that were grown without it, or read from an edge list.
 
-In: a network with whole-number weights. Out: p and ln Bayes factor of each conditional node, as far as they can be
-computed. The next steps of a context are its edges, those of its suffix are the edges of the suffix, if that is a
-node. The q-values cannot be computed: they take all contexts that were tested, and the network has those it kept.
+In: a network with whole-number weights. Out: p and ln Bayes factor of each conditional node, as far as they
+can be computed. The next steps of a context are its edges, those of its suffix are the edges of the suffix,
+if that is a node. The q-values cannot be computed: they take all contexts that were tested, and the network
+has those it kept.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from honlearn.paths.arrange import sort_each
 def edge_evidence(
     network: HigherOrderNetwork, suffix: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return p, q and ln Bayes factor of the conditional nodes, NaN where the edges do not tell; q is always NaN.
+    """Return p, q and ln Bayes factor of the conditional nodes, NaN where the edges do not tell.
 
-    ``suffix[i]`` is the longest suffix of conditional node i that is a node. The concentration of the Bayes factors
-    is chosen among the contexts that were kept, of each order by itself.
+    q is always NaN. ``suffix[i]`` is the longest suffix of conditional node i that is a node. The
+    concentration of the Bayes factors is chosen among the contexts that were kept, of each order by itself.
     """
     p, q, ln_bf = (np.full(len(suffix), np.nan) for _ in range(3))
     if network.weights.dtype != np.int64:
@@ -35,7 +36,7 @@ def edge_evidence(
     for length in np.unique(order).tolist():
         here = told & (order == length)
         # A total of 0 is never tested.
-        contexts = Rows(rows.first[mine], rows.entity, rows.count, np.where(here, total, 0))
+        contexts = Rows(rows.first[mine], rows.entity, rows.seen, np.where(here, total, 0))
         tests = g_tests(contexts, rows, suffix, length)
         p[here] = tests.p[here]
         ln_bf[here] = bayes_factors(contexts, rows, suffix, tests.tested).ln_bf[here]
@@ -43,7 +44,7 @@ def edge_evidence(
 
 
 def _collapsed(network: HigherOrderNetwork) -> Rows:
-    """Return the next entities of every node: edges to nodes of one entity, possible in foreign edge lists, added up."""
+    """Return the next entities of every node; several edges to one entity, in foreign lists, are added up."""
     entity, count = network.base[network.indices], network.weights.astype(np.int64)
     sort_each(count, entity, network.indptr)
     first = _add_up(network.indptr, entity, count)
@@ -77,7 +78,7 @@ def _within(rows: Rows, entities: int, suffix: NDArray[np.int64]) -> NDArray[np.
         for i in range(rows.first[entities + g], rows.first[entities + g + 1]):
             while at < high and rows.entity[at] < rows.entity[i]:
                 at += 1
-            if at == high or rows.entity[at] != rows.entity[i] or rows.count[at] < rows.count[i]:
+            if at == high or rows.entity[at] != rows.entity[i] or rows.seen[at] < rows.seen[i]:
                 out[g] = False
                 break
     return out

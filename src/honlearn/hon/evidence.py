@@ -4,8 +4,8 @@ In: the trie of counts. Out: :class:`Evidence`, one :class:`LevelEvidence` per l
 :meth:`GramCounts.grow` keeps the significant contexts and :meth:`GramCounts.sample_network` draws.
 
 Every context is compared with its suffix *without* it (:mod:`honlearn.hon.g_test`,
-:mod:`honlearn.hon.bayes_factor`). The q-values are those of Benjamini and Hochberg over all tested contexts of
-2 … `order` entities together: of the contexts with q ≤ α, a share of at most α is expected to be false.
+:mod:`honlearn.hon.bayes_factor`). The q-values are those of Benjamini and Hochberg over all tested contexts
+of 2 … `order` entities together: of the contexts with q ≤ α, a share of at most α is expected to be false.
 """
 
 from __future__ import annotations
@@ -72,7 +72,11 @@ class Evidence:
 
     def longest(self, alpha: float) -> int:
         """Return the number of entities of the longest significant context, 1 if there is none."""
-        found = [level.length for level, kept in zip(self.levels, self.significant(alpha), strict=True) if kept.any()]
+        found = [
+            level.length
+            for level, kept in zip(self.levels, self.significant(alpha), strict=True)
+            if kept.any()
+        ]
         return max(found, default=1)
 
 
@@ -97,7 +101,18 @@ def together(levels: list[LevelEvidence]) -> Evidence:
     p = np.concatenate([level.p for level in levels] or [np.empty(0)])
     q = np.split(_adjusted(p, tested), np.cumsum([len(level) for level in levels])[:-1])
     joint = (
-        LevelEvidence(one.length, one.tested, one.g, one.df, one.p, mine, one.ln_bf, one.posterior, one.concentration, one.prior)
+        LevelEvidence(
+            one.length,
+            one.tested,
+            one.g,
+            one.df,
+            one.p,
+            mine,
+            one.ln_bf,
+            one.posterior,
+            one.concentration,
+            one.prior,
+        )
         for one, mine in zip(levels, q, strict=True)
     )
     return Evidence(len(levels) + 1, tuple(joint)) if levels else Evidence(1, ())

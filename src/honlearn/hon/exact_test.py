@@ -1,4 +1,4 @@
-"""The exact G-test of small tables, by importance sampling: tables of one suffix → valid p-values at any depth.
+"""The exact G-test of small tables, by importance sampling: valid p-values at any depth.
 
 Given its margins, a table without memory is a draw of c of the suffix's N next steps without replacement:
 P0(f) = Πx C(F_x, f_x) / C(N, c). p is the probability of a G at least as large. Plain sampling would need
@@ -6,7 +6,8 @@ millions of draws where p is small, so half of the draws are from Pólya urns th
 
     Pa(f) ∝ Πx Γ(a·F_x / N + f_x) / (Γ(a·F_x / N)·f_x!), a in URNS,
 
-and each counts w = P0 / (½ P0 + ½ mean of Pa). With the observed table itself among the B + 1, weighted as well,
+and each counts w = P0 / (½ P0 + ½ mean of Pa). With the observed table itself among the B + 1, weighted as
+well,
 
     p = (w(observed) + Σb w(b)·[G(b) ≥ G(observed)]) / (B + 1)
 
@@ -16,7 +17,10 @@ intervals using importance sampling", Biometrika 99), and it can be as small as 
 Both kinds of draws are made one step at a time, and the first c steps are the draw for a context of c steps:
 one walk serves all contexts of a suffix. Contexts that are clearly not significant stop early: one whose p is
 above ``STAGES[i][1]`` after ``STAGES[i][0]`` walks keeps it, and the p of the others is at most that, which
-leaves p valid. The random numbers depend on the margins alone, not on names, threads or the order of paths.
+leaves p valid. Far out in the tail no walk is needed: since the mean of 1 / w is at most 1 without memory,
+w(observed) is a valid p-value itself (Markov's inequality); contexts below :data:`FAR` by it keep it, all
+others add FAR to p. The random numbers depend on the margins alone, not on names, threads or the order of
+paths.
 """
 
 from __future__ import annotations
@@ -31,8 +35,11 @@ from honlearn.jit import njit
 from honlearn.mixing import GOLDEN, mix64
 
 URNS = (1.0, 6.0, 36.0)
-STAGES = ((20, 0.4), (80, 0.2), (400, 0.0))
+STAGES = ((16, 0.4), (64, 0.2), (256, 0.0))
 """After so many walks in all, a context with a p above this stops."""
+
+FAR = 1e-5
+"""Contexts below this by Markov's inequality are not sampled."""
 
 _TABLE = 1 << 14
 _TIE = 1e-9
@@ -56,10 +63,19 @@ class Scratch(NamedTuple):
 
 def make_scratch(widest: int, largest: int, longest: int) -> Scratch:
     """Return work space for suffixes of up to `widest` next steps and `largest` contexts."""
-    whole = [np.zeros(widest, np.int64) for _ in range(4)]
-    rows = [np.zeros(largest, np.int64) for _ in range(2)]
-    floats = [np.zeros(largest) for _ in range(4)]
-    return Scratch(*whole, np.zeros(longest, np.int64), *rows, *floats)
+    return Scratch(
+        counts=np.zeros(widest, np.int64),
+        ends=np.zeros(widest, np.int64),
+        guide=np.zeros(widest, np.int64),
+        used=np.zeros(widest, np.int64),
+        history=np.zeros(longest, np.int64),
+        context=np.zeros(largest, np.int64),
+        size=np.zeros(largest, np.int64),
+        observed=np.zeros(largest),
+        weight=np.zeros(largest),
+        hits=np.zeros(largest),
+        p=np.zeros(largest),
+    )
 
 
 def log_steps() -> NDArray[np.float64]:
@@ -75,7 +91,7 @@ def _log_step(steps: NDArray[np.float64], n: int) -> float:
 
 @njit
 def _gain(steps: NDArray[np.float64], used: int, both: int) -> float:
-    """Return what one more step to x adds to Σ f ln f + (F − f) ln(F − f), which is G / 2 but for the margins."""
+    """Return what one more step to x adds to Σ f ln f + (F − f) ln(F − f), G / 2 but for the margins."""
     return _log_step(steps, used + 1) - _log_step(steps, both - used)
 
 
@@ -106,8 +122,10 @@ def observe(cells: NDArray[np.int64], n: int, total: int, steps: NDArray[np.floa
 
 
 @njit
-def exact_tests(wide: int, n: int, seed: np.uint64, steps: NDArray[np.float64], scratch: Scratch) -> None:
-    """Write the p-values of the `n` contexts of a suffix with `wide` next steps, contexts by ascending size."""
+def exact_tests(
+    wide: int, n: int | np.int64, seed: np.uint64, steps: NDArray[np.float64], scratch: Scratch
+) -> None:
+    """Write the p-values of `n` contexts, by ascending size, of a suffix with `wide` next steps."""
     total = scratch.ends[wide - 1]
     x = 0
     for i in range(wide):
@@ -117,27 +135,33 @@ def exact_tests(wide: int, n: int, seed: np.uint64, steps: NDArray[np.float64], 
     scratch.used[:wide] = 0
     scratch.hits[:n] = 0.0
     scratch.p[:n] = 0.0  # 0: not stopped yet
-    longest, done, limit = scratch.size[n - 1], 0, 1.0
+    longest, done, limit = 0, 0, 1.0
+    for i in range(n):
+        # Far out in the tail Markov's inequality is enough: without memory, the mean of 1 / w is at most 1.
+        if scratch.weight[i] <= FAR:
+            scratch.p[i] = max(scratch.weight[i], 1e-300)
+        else:
+            longest = max(longest, scratch.size[i])
     for walks, stop in STAGES:
+        if longest == 0:
+            break
         for b in range(done, walks):
             _walk(wide, n, longest, mix64(seed + np.uint64(b + 1) * GOLDEN), steps, scratch)
         done, longest = walks, 0
         for i in range(n):
             if scratch.p[i] > 0.0:
                 continue
-            p = min((scratch.weight[i] + scratch.hits[i]) / (walks + 1), limit)
+            p = min((scratch.weight[i] + scratch.hits[i]) / (walks + 1) + FAR, limit)
             if p > stop:
                 scratch.p[i] = p
             else:
                 longest = max(longest, scratch.size[i])
         limit = stop
-        if longest == 0:
-            break
 
 
 @njit
 def _walk(
-    wide: int, n: int, longest: int, state: np.uint64, steps: NDArray[np.float64], scratch: Scratch
+    wide: int, n: int | np.int64, longest: int, state: np.uint64, steps: NDArray[np.float64], scratch: Scratch
 ) -> None:
     """Draw one walk and add its weight to the contexts that it exceeds, each at its own length."""
     total = scratch.ends[wide - 1]

@@ -1,13 +1,14 @@
 """Does a context differ from its suffix? The G-test of every context, of one length at a time.
 
-In: the next steps of the contexts and of their suffixes, as rows of counts. Out: for each context G, degrees of
-freedom and p-value. A context g is compared with the occurrences of its suffix that are not its own:
+In: the next steps of the contexts and of their suffixes, as rows of counts. Out: for each context G, degrees
+of freedom and p-value. A context g is compared with the occurrences of its suffix that are not its own:
 
     [f(g + x)] against [f(suffix(g) + x) − f(g + x)], a table of 2 × K for the K next steps of the suffix.
 
 The end of a path is no next step: the table holds the transitions that the network is made of.
 
-- A context is *tested* if at least two followed occurrences are its own and at least two are not, and K ≥ 2. The
+- A context is *tested* if at least two followed occurrences are its own and at least two are not, and K ≥ 2.
+  The
   rule reads the margins of the table only, so it does not favour any outcome.
 - Where both rows have more than :data:`EXACT` steps, p is the tail of chi-square, with Williams' correction.
   Next steps expected fewer than :data:`EXPECTED` times in one row are pooled; if that leaves one row with
@@ -33,17 +34,17 @@ from honlearn.mixing import mix64
 EXACT = 100
 EXPECTED = 5.0
 POOLED = 0.2
-WALKED = 1000
+WALKED = 300
 LEAST = 2
 """The fewest followed occurrences, of a context and of its suffix without it, that are tested."""
 
 
 class Rows(NamedTuple):
-    """Next steps: row i has ``entity[first[i]:first[i + 1]]``, ascending, with counts that add up to total[i]."""
+    """Next steps: row i is ``entity[first[i]:first[i + 1]]``, ascending, with counts of sum total[i]."""
 
     first: NDArray[np.int64]
     entity: NDArray[np.int32]
-    count: NDArray[np.int64]
+    seen: NDArray[np.int64]
     total: NDArray[np.int64]
 
 
@@ -86,7 +87,7 @@ def _families(
     scratch: Scratch,
     out: GTests,
 ) -> None:
-    """Test the contexts of one suffix after another: they share its margins, and the draws of the exact test."""
+    """Test the contexts of one suffix after another: they share its margins, and exact tests the draws."""
     inverse = np.empty(len(scratch.counts) + 1)
     for s in range(len(starts) - 1):
         total, low, high = suffixes.total[s], suffixes.first[s], suffixes.first[s + 1]
@@ -110,7 +111,9 @@ def _families(
             scratch.context[n] = g
             n += 1
         if n:
-            seed = mix64(mix64(mix64(stream) + np.uint64(total)) + np.uint64(wide)) + np.uint64(scratch.counts[0])
+            seed = mix64(mix64(mix64(stream) + np.uint64(total)) + np.uint64(wide)) + np.uint64(
+                scratch.counts[0]
+            )
             _exact(contexts, suffixes, s, wide, n, mix64(seed), steps, scratch, out)
 
 
@@ -118,9 +121,9 @@ def _families(
 def _sort_row(suffixes: Rows, s: int, scratch: Scratch, inverse: NDArray[np.float64]) -> int:
     """Write the counts of a suffix, largest first, their running sums and those of 1 / count."""
     low, high = suffixes.first[s], suffixes.first[s + 1]
-    wide = high - low
+    wide = int(high - low)
     for x in range(wide):
-        scratch.counts[x] = suffixes.count[low + x]
+        scratch.counts[x] = suffixes.seen[low + x]
     sort_descending(scratch.counts, wide)
     running, inverse[0] = 0, 0.0
     for x in range(wide):
@@ -167,7 +170,7 @@ def _chi_square(
     inverse: NDArray[np.float64],
     out: GTests,
 ) -> bool:
-    """Write G and, where the chi-square tail holds, p; return whether it does. The choice reads margins only."""
+    """Write G and, where the chi-square tail holds, p; return whether it does, by the margins alone."""
     total, size = suffixes.total[s], contexts.total[g]
     small = min(size, total - size)
     least = EXPECTED * total / small
@@ -185,7 +188,8 @@ def _chi_square(
         out.g[g], _ = _statistic(contexts, suffixes, g, s, 0.0, total, np.int64(0))
         out.df[g] = wide - 1
         return False
-    # A pool that is itself expected too rarely is left out: the rest of the table, given it, is a table as good.
+    # A pool that is itself expected too rarely is left out: the rest of the table, given it, is a table as
+    # good.
     pooled = pool >= least
     cells = common + pooled
     if cells < 2:
@@ -204,15 +208,15 @@ def _chi_square(
 
 @njit
 def _statistic(
-    contexts: Rows, suffixes: Rows, g: int, s: int, least: float, whole: int, pool: int
+    contexts: Rows, suffixes: Rows, g: int, s: int, least: float, whole: int, pool: int | np.int64
 ) -> tuple[float, int]:
-    """Return G, and the context's part of `whole`, over next steps seen at least `least` times and the pool."""
+    """Return G over next steps seen `least` times and the pool, and the context's part of `whole`."""
     at, high = suffixes.first[s], suffixes.first[s + 1]
     mine = 0
     for i in range(contexts.first[g], contexts.first[g + 1]):
         at = seek(suffixes.entity, at, high, contexts.entity[i])
-        if pool or suffixes.count[at] >= least:
-            mine += contexts.count[i]
+        if pool or suffixes.seen[at] >= least:
+            mine += contexts.seen[i]
     if mine == 0 or mine == whole:
         return 0.0, mine
     share = mine / whole
@@ -220,7 +224,7 @@ def _statistic(
     at = suffixes.first[s]
     for i in range(contexts.first[g], contexts.first[g + 1]):
         at = seek(suffixes.entity, at, high, contexts.entity[i])
-        f, both = contexts.count[i], suffixes.count[at]
+        f, both = contexts.seen[i], suffixes.seen[at]
         if both < least:
             rare += f
             continue
@@ -259,7 +263,7 @@ def _exact(
     suffixes: Rows,
     s: int,
     wide: int,
-    n: int,
+    n: int | np.int64,
     seed: np.uint64,
     steps: NDArray[np.float64],
     scratch: Scratch,
@@ -287,23 +291,24 @@ def _exact(
 
 @njit
 def _smaller_row(contexts: Rows, suffixes: Rows, g: int, s: int, cells: NDArray[np.int64]) -> int:
-    """Write (f, F) of the next steps of a context, or of its suffix without it if those are fewer; return how many."""
+    """Write (f, F) of the context's next steps, or of the others if those are fewer; return how many."""
     others = suffixes.total[s] - contexts.total[g] < contexts.total[g]
-    at, high, n = suffixes.first[s], suffixes.first[s + 1], 0
-    i, last = contexts.first[g], contexts.first[g + 1]
+    low, high, n = suffixes.first[s], suffixes.first[s + 1], 0
+    first, last = contexts.first[g], contexts.first[g + 1]
     if not others:
-        for i in range(i, last):
+        at = low
+        for i in range(first, last):
             at = seek(suffixes.entity, at, high, contexts.entity[i])
-            cells[n, 0], cells[n, 1] = contexts.count[i], suffixes.count[at]
+            cells[n, 0], cells[n, 1] = contexts.seen[i], suffixes.seen[at]
             n += 1
         return n
-    for at in range(at, high):
+    for x in range(low, high):
         f = 0
-        if i < last and contexts.entity[i] == suffixes.entity[at]:
-            f = contexts.count[i]
-            i += 1
-        if suffixes.count[at] > f:
-            cells[n, 0], cells[n, 1] = suffixes.count[at] - f, suffixes.count[at]
+        if first < last and contexts.entity[first] == suffixes.entity[x]:
+            f = contexts.seen[first]
+            first += 1
+        if suffixes.seen[x] > f:
+            cells[n, 0], cells[n, 1] = suffixes.seen[x] - f, suffixes.seen[x]
             n += 1
     return n
 
@@ -312,8 +317,8 @@ def _smaller_row(contexts: Rows, suffixes: Rows, g: int, s: int, cells: NDArray[
 def chi_square_tail(x: float, df: int) -> float:
     """Return P(X ≥ x) for X chi-square distributed with `df` degrees of freedom.
 
-    It is the upper incomplete gamma function Q(df / 2, x / 2): its series below the mean, else Lentz's continued
-    fraction.
+    It is the upper incomplete gamma function Q(df / 2, x / 2): its series below the mean, else Lentz's
+    continued fraction.
     """
     a, z = 0.5 * df, 0.5 * x
     if z <= 0.0:

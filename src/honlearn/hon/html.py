@@ -53,5 +53,11 @@ def _strongest(network: HigherOrderNetwork, top: int) -> str:
         ]
         for row in frame.to_dict("records")
     ]
-    header = ["strongest context", "weight", "divergence (bits)", "ln Bayes factor", "next step: without → with the context"]
+    header = [
+        "strongest context",
+        "weight",
+        "divergence (bits)",
+        "ln Bayes factor",
+        "next step: without → with the context",
+    ]
     return table(header, rows, [1, 2, 3])

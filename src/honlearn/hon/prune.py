@@ -1,7 +1,7 @@
 """Keeping a context: which grams of 2 … k entities become nodes of the higher-order network.
 
-In: the trie of counts. Out: the divergence of every context, computed once, which contexts pass GrowHON's test
-(for any tau and min_support only a comparison), and, whatever the test, which are kept.
+In: the trie of counts. Out: the divergence of every context, computed once, which contexts pass GrowHON's
+test (for any tau and min_support only a comparison), and, whatever the test, which are kept.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def pass_threshold(
 ) -> list[NDArray[np.bool_]]:
     """Return, for contexts of 2 … `order` entities, which pass GrowHON's test.
 
-    That is f(g) ≥ min_support and D(g) strictly above its threshold; `tau` None asks only that something follows.
-    ``divergence[m - 2]`` belongs to the contexts of m entities.
+    That is f(g) ≥ min_support and D(g) strictly above its threshold; `tau` None asks only that something
+    follows. ``divergence[m - 2]`` belongs to the contexts of m entities.
     """
     passes = []
     for m in range(2, order + 1):
@@ -94,8 +94,8 @@ def kept_contexts(
 ) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
     """Return, for contexts of 2 entities and more, (kept, kept because an extension is).
 
-    A context is kept if one of its one-step extensions is, or if it passes its test; ``passes[m - 2]`` belongs to
-    the contexts of m entities.
+    A context is kept if one of its one-step extensions is, or if it passes its test; ``passes[m - 2]``
+    belongs to the contexts of m entities.
     """
     kept: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]] = []
     for m in range(len(passes) + 1, 1, -1):

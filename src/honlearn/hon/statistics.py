@@ -26,9 +26,9 @@ DEFAULT_ALPHA = 0.05
 class GrowParameters:
     """The parameters of the builder: longest context (k), and the rule by which contexts are kept.
 
-    With `alpha`: the contexts that are significant at this false discovery rate. With `tau` (τ) and `min_support`:
-    GrowHON's rule. With `seed`: contexts drawn with their posterior probability. With none of these: every context
-    that was seen `min_support` times and that something follows.
+    With `alpha`: the contexts that are significant at this false discovery rate. With `tau` (τ) and
+    `min_support`: GrowHON's rule. With `seed`: contexts drawn with their posterior probability. With none of
+    these: every context that was seen `min_support` times and that something follows.
     """
 
     order: int
@@ -60,7 +60,9 @@ class GrowParameters:
         support = 1 if min_support is None else check_integer(owner, "min_support", min_support, 1)
         if alpha is not None:
             alpha = check_real(owner, "alpha", alpha, 0, 1, open_below=True)
-            other = "tau" if tau is not None else "min_support" if min_support is not None and alpha < 1 else ""
+            other = (
+                "tau" if tau is not None else "min_support" if min_support is not None and alpha < 1 else ""
+            )
             if other:
                 raise ParameterError(
                     f"The 'alpha' parameter of {owner} is another rule than {other!r}: give one of them. Got "
@@ -96,8 +98,8 @@ class ContextStatistics:
     divergence: D(g), bits by which its next step differs from that of its immediate suffix, float64.
     threshold: τ·(m − 1) / log2(1 + f(g)), which D(g) had to exceed, float64.
     by_extension: the context was kept because a longer one needs it, whatever its own test, bool.
-    p_value, q_value, ln_bayes_factor: the evidence for it (:mod:`honlearn.hon.evidence`), float64; None where the
-    network was grown without looking at evidence.
+    p_value, q_value, ln_bayes_factor: the evidence for it (:mod:`honlearn.hon.evidence`), float64; None
+    where the network was grown without looking at evidence.
     """
 
     frequency: NDArray[np.int64]
@@ -137,7 +139,9 @@ class ContextStatistics:
             array = getattr(self, name)
             most = np.inf if name == "ln_bayes_factor" else 1.0
             if not np.isfinite(array).all() or (most == 1.0 and ((array < 0) | (array > most)).any()):
-                raise InputError(f"statistics: a value of {name} that no counts give; write or copy the network again")
+                raise InputError(
+                    f"statistics: a value of {name} that no counts give; write or copy the network again"
+                )
 
     def __len__(self) -> int:
         return len(self.frequency)
@@ -148,7 +152,9 @@ class ContextStatistics:
         return all(
             (mine is None) == (theirs is None)
             and (mine is None or np.array_equal(mine, theirs, equal_nan=name != "by_extension"))
-            for name, mine, theirs in ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+            for name, mine, theirs in (
+                (f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
+            )
         )
 
     __hash__ = None  # type: ignore[assignment]

@@ -45,7 +45,7 @@ _MOST_HEADER = 1 << 20
 _KINDS = {"gram_offsets": ("<i8",), "grams": ("<i4",), "indptr": ("<i8",), "indices": ("<i4",)}
 _REQUIRED = {"names": ("|u1",), "name_offsets": ("<i8",), **_KINDS, "weights": ("<i8", "<f8")}
 _STATISTICS = {"frequency": ("<i8",), "divergence": ("<f8",), "threshold": ("<f8",), "by_extension": ("|b1",)}
-_EVIDENCE = {name: ("<f8",) for name in EVIDENCE}
+_EVIDENCE = dict.fromkeys(EVIDENCE, ("<f8",))
 
 
 def write(network: HigherOrderNetwork, path: Path) -> None:
