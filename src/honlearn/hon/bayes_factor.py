@@ -21,8 +21,7 @@ from honlearn.hon.trie import seek
 from honlearn.jit import njit
 
 # A memory differs visibly: beyond this, "its own distribution" and "that of the suffix" cannot be told apart,
-# and
-# any share of contexts would be as likely as any other.
+# and any share of contexts would be as likely as any other.
 LEAST_CONCENTRATION, MOST_CONCENTRATION = 0.25, 64.0
 _GOLDEN_RATIO = (math.sqrt(5.0) - 1.0) / 2.0
 _EVALUATIONS = 14
