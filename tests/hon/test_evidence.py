@@ -105,7 +105,8 @@ def test_small_tables_are_tested_exactly(mine: list[int], suffix: list[int]) -> 
 def test_p_is_as_small_as_the_evidence_is_strong() -> None:
     [p] = outcome([[40, *[0] * 19]], [100] * 20).p
     truth = 20 * math.comb(100, 40) / math.comb(2000, 40)
-    assert truth / 3 < p < truth * 3  # 1e-25: no plain sampling gets there
+    # 3e-55: no plain sampling gets there. Far out p is a bound, too large and never too small.
+    assert truth < p < truth * 1000
 
 
 def test_p_values_are_valid_without_memory() -> None:

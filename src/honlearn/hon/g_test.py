@@ -238,13 +238,13 @@ def _statistic(
 
 
 @njit
-def _cell(f: int, both: int, share: float) -> float:
+def _cell(f: int, both: int | np.int64, share: float) -> float:
     """Return a next step's part of G / 2, `share` being c / N."""
     return _deviance(f, share * both) + _deviance(both - f, (1.0 - share) * both)
 
 
 @njit
-def _deviance(seen: int, expected: float) -> float:
+def _deviance(seen: int | np.int64, expected: float) -> float:
     """Return n ln(n / e) − (n − e), without cancellation where n and e are large and near each other.
 
     What is subtracted adds up to 0 over a row of the table.
