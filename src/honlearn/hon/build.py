@@ -85,8 +85,8 @@ class GramCounts:
 
         >>> counts = count_grams([["A", "C", "D"], ["B", "C", "E"]] * 20 + [["A", "C", "E"]] * 5, order=2)
         >>> [level] = counts.evidence().levels
-        >>> level.tested.tolist(), level.p.round(6).tolist()
-        ([True, True], [0.0, 0.0])
+        >>> level.tested.tolist(), level.p.round(4).tolist()
+        ([True, False, False, True], [0.0, 1.0, 1.0, 0.0])
         """
         order = check_integer("evidence", "order", self.order if order is None else order, 1, self.order)
         if order not in self._evidence:
