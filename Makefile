@@ -34,6 +34,7 @@ bench:           ## speed and memory; SCALE=0.01 for a quick look
 	@scripts/setup.sh dev
 	@$(PYTHON_BIN) benchmarks/bench_grow.py $(ARGS)
 	@$(PYTHON_BIN) benchmarks/bench_train.py
+	@$(PYTHON_BIN) benchmarks/bench_evidence.py
 
 setup:           ## only the set-up, with the tools of the tests
 	@scripts/setup.sh dev

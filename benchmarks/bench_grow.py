@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from inputs import PRESETS, ROOT, path_file
 
-GROW = "import sys, honlearn as hl; hl.grow(hl.stream_paths(sys.argv[1]), order=int(sys.argv[2]))"
+GROW = "import sys, honlearn as hl; hl.grow(hl.stream_paths(sys.argv[1]), order=int(sys.argv[2]), tau=1.0)"
 NUMBER = """
 import sys
 numbers = {}

@@ -21,7 +21,7 @@ def labels_of(network: HigherOrderNetwork, graph: Graph, nodes: torch.Tensor) ->
 
 
 def test_without_pruning_the_higher_graph_is_the_de_bruijn_graph() -> None:
-    network = hl.grow(PATHS, order=2, tau=None, min_support=1)
+    network = hl.grow(PATHS, order=2, alpha=1, min_support=1)
     graph, nodes = higher_order(Graph.of(network))
     expected: dict[tuple[str, str], float] = {}
     for path in PATHS:
@@ -32,7 +32,7 @@ def test_without_pruning_the_higher_graph_is_the_de_bruijn_graph() -> None:
 
 
 def test_the_first_graph_is_the_first_order_network() -> None:
-    network = hl.grow(PATHS, order=2, tau=None, min_support=1)
+    network = hl.grow(PATHS, order=2, alpha=1, min_support=1)
     one = network.first_order()
     got = first_order(Graph.of(network)).adjacency("out").toarray()
     np.testing.assert_array_equal(got, one.to_scipy().toarray())
@@ -60,7 +60,7 @@ def dense_gcn(
 
 
 def test_the_encoder_is_the_dense_computation() -> None:
-    network = hl.grow(PATHS, order=2, tau=None, min_support=1)
+    network = hl.grow(PATHS, order=2, alpha=1, min_support=1)
     graph = Graph.of(network)
     torch.manual_seed(0)
     encoder = DBGNNEncoder(graph, n_layers=2, width=4, dropout=0.5, direction="both").eval()
@@ -95,7 +95,7 @@ def test_the_encoder_is_the_dense_computation() -> None:
 def test_memory_is_read_from_the_higher_graph() -> None:
     data = hl.datasets.synthetic(2, n_nodes=40, labelled="hubs", seed=1)
     nodes, y = np.array(list(data.labels)), np.array(list(data.labels.values()))
-    network = hl.grow(data.paths, order=2, tau=None, min_support=1)
+    network = hl.grow(data.paths, order=2, alpha=1, min_support=1)
     encoder = (
         DBGNNClassifier(network, n_threads=1, random_state=0, max_epochs=2).fit(nodes, y).module_.encoder
     )

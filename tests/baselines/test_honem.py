@@ -32,7 +32,7 @@ def slow(hon: HigherOrderNetwork, decay: float) -> np.ndarray:
 @pytest.mark.parametrize("decay", [0.0, 1.0, 2.5])
 def test_the_matrix_is_the_sum_over_orders(decay: float) -> None:
     hon = hl.grow(
-        [list("ACDB"), list("BCEA"), list("ACDA"), list("DBCE")] * 3, order=3, tau=None, min_support=1
+        [list("ACDB"), list("BCEA"), list("ACDA"), list("DBCE")] * 3, order=3, alpha=1, min_support=1
     )
     assert hon.max_order == 3
     np.testing.assert_allclose(neighborhood_matrix(hon, decay).toarray(), slow(hon, decay), atol=1e-12)

@@ -32,7 +32,7 @@ def histories(draw: st.DrawFn) -> HigherOrderNetwork:
     """Return a random network of second order, grown from paths."""
     step = st.sampled_from("ABCDE")
     paths = draw(st.lists(st.lists(step, min_size=3, max_size=6), min_size=4, max_size=15))
-    return hl.grow([*paths, ["A", "B", "C"]], order=2, tau=None, min_support=1)
+    return hl.grow([*paths, ["A", "B", "C"]], order=2, alpha=1, min_support=1)
 
 
 def pairs_of(network: HigherOrderNetwork) -> NDArray[np.int32]:

@@ -45,6 +45,24 @@ def test_a_network_from_text(run: Run) -> None:
     assert Path("net.txt").read_text().splitlines()[0] == "A C|A 5"
 
 
+def test_the_rule_is_said_and_kept(run: Run) -> None:
+    rules = {
+        "": (0.05, None, 1, 2),
+        "--alpha 0.001": (0.001, None, 1, 0),
+        "--alpha 1": (None, None, 1, 2),
+        "--tau 0.5": (None, 0.5, 1, 2),
+        "--min-support 6": (None, 1.0, 6, 0),
+        "--order auto": (0.05, None, 1, 2),
+    }
+    for words, (alpha, tau, support, contexts) in rules.items():
+        code, out, _ = run("grow", "paths.txt", "-o", "net.hon", "--json", *words.split())
+        facts = json.loads(out)
+        assert (code, facts["alpha"], facts["tau"], facts["min_support"]) == (0, alpha, tau, support)
+        assert (facts["order"], facts["nodes"]) == (2, 5 + contexts)
+        grown = hl.load_network("net.hon").parameters
+        assert (grown.alpha, grown.tau, grown.min_support) == (alpha, tau, support)
+
+
 def test_a_network_from_events(run: Run) -> None:
     columns = ["--sequence", "trip", "--order-by", "when", "--entity", "port"]
     code, out, err = run("grow", "events.csv", "-o", "net.hon", "--order", "1", *columns)
@@ -70,6 +88,20 @@ COMPLAINTS = [
     ("paths.txt --tau inf", "Got inf"),
     ("paths.txt --tau -1", "Got -1.0"),
     ("paths.txt --min-support 0", "'min_support' parameter of grow must be a whole number, at least 1"),
+    (
+        "paths.txt --order far",
+        "'order' parameter of grow must be a whole number, at least 1, or auto. Got 'far'",
+    ),
+    (
+        "paths.txt --alpha 0",
+        "'alpha' parameter of grow must be a number greater than 0 and at most 1. Got 0.0",
+    ),
+    (
+        "paths.txt --alpha 0.1 --tau 2",
+        "is another rule than 'tau': give one of them. Got alpha=0.1 and tau=2",
+    ),
+    ("paths.txt --alpha 0.1 --min-support 2", "is another rule than 'min_support': give one of them"),
+    ("paths.txt --order auto --tau 2", "'order' parameter of grow can be 'auto' only where evidence decides"),
     ("paths.txt --workers 0", "'n_workers' parameter"),
     ("paths.txt --min-length 9", "paths.txt: no path at all; 10 were shorter than min_length=9; lower it"),
     ("paths.txt --delimiter ,", "paths.txt: no path has two entities, so the network would be empty; is the"),

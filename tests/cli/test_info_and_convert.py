@@ -36,9 +36,31 @@ def run(*arguments: str) -> str:
 
 
 def test_info_of_a_network_that_was_not_pruned(tmp_path: Path) -> None:
-    hl.grow([["A", "C", "D"], ["B", "C", "E"]], tau=None).save(tmp_path / "all.hon")
-    assert "min support" in run("info", str(tmp_path / "all.hon"))
-    assert json.loads(run("info", str(tmp_path / "all.hon"), "--json"))["parameters"]["tau"] is None
+    hl.grow([["A", "C", "D"], ["B", "C", "E"]], alpha=1).save(tmp_path / "all.hon")
+    assert "every context" in run("info", str(tmp_path / "all.hon"))
+    parameters = json.loads(run("info", str(tmp_path / "all.hon"), "--json"))["parameters"]
+    assert (parameters["tau"], parameters["alpha"]) == (None, None)
+
+
+def test_info_prints_the_rule_and_the_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    paths = [["A", "C", "D"], ["B", "C", "E"]] * 5
+    hl.grow(paths).save(tmp_path / "net.hon")
+    text = run("info", str(tmp_path / "net.hon"))
+    assert "false discovery rate 0.05" in text
+    assert "ln BF" in text
+    p = hl.load_network(tmp_path / "net.hon").dependencies().p_value[0]
+    assert f"{p:.2g}" in text
+    assert 0.004 < p < 0.02  # 2 of 252 tables are as extreme
+    assert "q takes all contexts" not in text
+    hl.grow(paths, tau=1).save(tmp_path / "net.hon")
+    text = run("info", str(tmp_path / "net.hon"))
+    assert "tau 1, min support 1" in text
+    assert "q takes all contexts" in " ".join(text.split())
+    hl.load_network(tmp_path / "net.hon").save(tmp_path / "net.txt")
+    (tmp_path / "half.txt").write_text((tmp_path / "net.txt").read_text().replace(" 5", " 0.5"))
+    assert "not known" in run("info", str(tmp_path / "net.txt"))
+    assert "No evidence: it takes counts of paths" in run("info", str(tmp_path / "half.txt"))
 
 
 def test_paths_given_for_a_network_are_told_apart(tmp_path: Path) -> None:
@@ -67,10 +89,12 @@ def test_info_as_json(net: str) -> None:
     labels = {"labelled": 4, "classes": 2, "homophily_first_order": pytest.approx(2 / 3), "homophily": 0.5}
     assert facts["labels"] == labels
     [strongest] = facts["dependencies"]
-    assert strongest["node"] == "C|B"
-    assert strongest["divergence"] == 2.0
+    assert strongest["node"] == "C|A"
+    assert strongest["divergence"] == pytest.approx(0.415, abs=0.001)
     assert strongest["frequency"] is None
-    assert strongest["shifts"][1] == {"target": "[D]\n", "probability": 0.0, "without": 0.75}
+    assert strongest["q_value"] is None
+    assert strongest["p_value"] == 1.0
+    assert strongest["shifts"][1] == {"target": "[D]\n", "probability": 1.0, "without": 0.75}
 
 
 def test_info_with_another_label_column(net: str) -> None:

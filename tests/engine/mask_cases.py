@@ -24,7 +24,7 @@ def returning_paths() -> HigherOrderNetwork:
         path = random.integers(0, 8, 5).tolist()
         path[3] = path[1]
         paths.append([f"n{i}" for i in path])
-    hon = grow(paths, order=3, tau=None, min_support=2)
+    hon = grow(paths, order=3, alpha=1, min_support=2)
     assert hon.max_order == 3
     return hon
 

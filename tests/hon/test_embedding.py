@@ -61,7 +61,7 @@ def test_steps_are_those_of_the_paths_as_far_as_contexts_are_kept(drawn: list[st
     paths = [list(word) for word in drawn] + [
         list(word) for word in itertools.product("ABC", repeat=order + 1)
     ]
-    hon = hl.grow(paths, order=order, tau=None, min_support=1)
+    hon = hl.grow(paths, order=order, alpha=1, min_support=1)
     for reach in range(1, order + 1):
         np.testing.assert_allclose(
             steps_apart(hon, reach).toarray(), counted(paths, list("ABC"), reach), rtol=1e-9
@@ -80,7 +80,7 @@ def test_one_step_is_the_same_on_every_network_of_the_paths(order: int, tau: flo
 
 def test_the_steps_of_longer_contexts_are_not_counted_again() -> None:
     # C|A is reached from A, and the same steps are told by A|Z: 4 came, not 8.
-    hon = hl.grow([["Z", "A", "C", "D"]] * 4, order=2, tau=None, min_support=1)
+    hon = hl.grow([["Z", "A", "C", "D"]] * 4, order=2, alpha=1, min_support=1)
     assert "A|Z" in hon.nodes
     assert "C|A" in hon.nodes
     assert steps_apart(hon, 2).toarray()[hon.index("A")].tolist() == [0, 4, 4, 0]
@@ -92,7 +92,7 @@ def test_without_memory_as_many_go_on_as_leave() -> None:
     # 18 come to C, 6 leave for D and 6 for E, wherever they came from.
     np.testing.assert_allclose(steps_apart(first, 2).toarray()[0], [0, 0, 6, 2, 2])
     np.testing.assert_allclose(steps_apart(first, 2).toarray()[1], [0, 0, 12, 4, 4])
-    second = hl.grow(paths, order=2, tau=None, min_support=1)
+    second = hl.grow(paths, order=2, alpha=1, min_support=1)
     np.testing.assert_allclose(steps_apart(second, 2).toarray(), counted(paths, list("ABCDE"), 2))
 
 
@@ -103,7 +103,7 @@ def test_nobody_goes_on_more_often_than_they_came() -> None:
 
 
 def test_what_would_be_too_many_pairs_is_seen_one_step_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    hon = hl.grow(walks(), order=2, tau=None, min_support=1)
+    hon = hl.grow(walks(), order=2, alpha=1, min_support=1)
     near, far = steps_apart(hon, 1).toarray(), steps_apart(hon, 2).toarray()
     assert far.sum() > near.sum()
     monkeypatch.setattr(embedding, "_MOST", 100)

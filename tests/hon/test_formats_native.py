@@ -5,9 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from forged_files import forge, unpack
 from hypothesis import HealthCheck, given, settings
 from network_cases import FIGURE, Edges, edge_lists, names, network
 
+import honlearn as hl
 from honlearn.errors import FormatError
 from honlearn.hon.formats import load_network
 from honlearn.hon.network import HigherOrderNetwork
@@ -92,6 +94,52 @@ def test_a_changed_byte_is_noticed(tmp_path: Path, grown: HigherOrderNetwork) ->
     assert refused > 0.5 * len(whole)
 
 
+def test_a_file_of_version_1_is_read(tmp_path: Path, grown: HigherOrderNetwork) -> None:
+    """Its header has neither alpha nor seed, and there are no arrays of evidence."""
+    grown.save(tmp_path / "net.hon")
+    _, arrays = unpack((tmp_path / "net.hon").read_bytes())
+    assert not {"p_value", "q_value", "ln_bayes_factor"} & arrays.keys()
+
+    def older(about: dict) -> None:
+        about["parameters"] = {"order": 2, "tau": 0.1, "min_support": 3}
+
+    forge(tmp_path / "net.hon", header=older)
+    assert struct.unpack_from("<I", (tmp_path / "net.hon").read_bytes(), 8) == (1,)
+    back = load_network(tmp_path / "net.hon")
+    assert (back, back.parameters, back.statistics) == (grown, grown.parameters, grown.statistics)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("alpha", 2, "'alpha'.*a number.*from 0 to 1|'alpha'.*1"),
+        ("seed", -1, "'seed'"),
+        ("beta", 1, "beta"),
+    ],
+)
+def test_parameters_that_no_builder_has(
+    tmp_path: Path, grown: HigherOrderNetwork, name: str, value: object, message: str
+) -> None:
+    grown.save(tmp_path / "net.hon")
+    forge(tmp_path / "net.hon", header=lambda about: about["parameters"].update({name: value}))
+    with pytest.raises(FormatError, match=message):
+        load_network(tmp_path / "net.hon")
+
+
+def test_evidence_is_whole_or_not_there(tmp_path: Path) -> None:
+    network = hl.grow([["A", "C", "D"], ["B", "C", "E"]] * 9)
+    for arrays, message in (
+        ({"p_value": None}, "of the evidence, only q_value, ln_bayes_factor is there"),
+        ({"frequency": None}, "of the statistics, only"),
+        ({"q_value": [0.1, np.nan]}, "a value of q_value that no counts give"),
+        ({"ln_bayes_factor": [0.1]}, "ln_bayes_factor has shape"),
+    ):
+        network.save(tmp_path / "net.hon")
+        forge(tmp_path / "net.hon", arrays=arrays)
+        with pytest.raises(FormatError, match=message):
+            load_network(tmp_path / "net.hon")
+
+
 def test_foreign_and_newer_files(tmp_path: Path, grown: HigherOrderNetwork) -> None:
     (tmp_path / "net.hon").write_bytes(b"PK\x03\x04 something else")
     with pytest.raises(FormatError, match="not a honlearn network"):
@@ -101,6 +149,6 @@ def test_foreign_and_newer_files(tmp_path: Path, grown: HigherOrderNetwork) -> N
     raw[8:12] = struct.pack("<I", 7)
     (tmp_path / "net.hon").write_bytes(raw)
     with pytest.raises(
-        FormatError, match="version 7 of the format, and this honlearn reads 1; update honlearn"
+        FormatError, match="version 7 of the format, and this honlearn reads 1, 2; update honlearn"
     ):
         load_network(tmp_path / "net.hon")

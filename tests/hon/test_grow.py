@@ -39,8 +39,8 @@ def test_agrees_with_the_published_builder(case: dict) -> None:
         with pytest.raises(InputError, match="no path"):
             hl.grow(paths, order=case["k"])
         return
-    tau = None if case.get("skip_prune") else case["tau"]
-    network = hl.grow(paths, order=case["k"], tau=tau, min_support=case["min_support"])
+    rule = {"alpha": 1} if case.get("skip_prune") else {"tau": case["tau"]}
+    network = hl.grow(paths, order=case["k"], min_support=case["min_support"], **rule)
     assert edges_of(network) == [tuple(edge) for edge in sorted(map(tuple, case["edges"]))]
 
 
@@ -95,7 +95,8 @@ def test_agrees_with_the_oracle(
     paths: list, order: int, tau: float, support: int, data: st.DataObject
 ) -> None:
     weights = data.draw(st.none() | st.lists(st.integers(1, 6), min_size=len(paths), max_size=len(paths)))
-    network = hl.grow(Paths.from_lists(paths, weights), order, tau, support)
+    rule = {"alpha": 1} if tau is None else {"tau": tau}
+    network = hl.grow(Paths.from_lists(paths, weights), order, min_support=support, **rule)
     assert edges_of(network) == oracle.grow(paths, order, tau, support, weights)
 
 
@@ -229,6 +230,12 @@ def test_weights_stay_exact_beyond_floats() -> None:
         ({"tau": float("nan")}, "'tau' parameter"),
         ({"min_support": 0}, "'min_support' parameter of grow"),
         ({"n_workers": 0}, "'n_workers' parameter"),
+        ({"alpha": 0}, "'alpha' parameter of grow must be a number greater than 0 and at most 1. Got 0"),
+        ({"alpha": 0.1, "tau": 3}, "'alpha' .* another rule than 'tau': give one .* alpha=0.1 and tau=3"),
+        ({"alpha": 0.1, "min_support": 3}, "another rule than 'min_support': .* alpha=0.1 and min_support=3"),
+        ({"order": "far"}, "'order' parameter of grow must be a whole number or 'auto'. Got 'far'"),
+        ({"order": "auto", "tau": 1}, "'order' parameter of grow can be 'auto' only where evidence decides"),
+        ({"order": "auto", "alpha": 1}, "give an 'alpha' below 1"),
     ],
 )
 def test_parameters_out_of_range(options: dict, message: str) -> None:

@@ -246,9 +246,9 @@ def test_html_escapes_names() -> None:
     assert "<b>" not in page
     assert "C|&lt;b&gt;" in page
     assert "&quot;&amp; 0.60 → 1.00" in page
-    assert "order=2, tau=1, min_support=1" in with_statistics()._repr_html_()
-    unpruned = hl.grow([["A", "C", "D"], ["B", "C", "E"]], tau=None)
-    assert "order=2, tau=None, min_support=1" in unpruned._repr_html_()
+    assert "order 2, tau 1, min support 1" in with_statistics()._repr_html_()
+    unpruned = hl.grow([["A", "C", "D"], ["B", "C", "E"]], alpha=1)
+    assert "order 2, every context" in unpruned._repr_html_()
 
 
 def test_the_published_graphs(shared: Path) -> None:

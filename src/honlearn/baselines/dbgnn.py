@@ -5,7 +5,7 @@
 In: the identity of each node's base, once for either graph. Out: one row for each entity, [V, d].
 
 G_1 is the first-order graph: the rows of the base nodes, targets collapsed to their entities. G_k are the
-contexts and their edges; of a network that was grown with ``tau=None`` this is the De Bruijn graph of its
+contexts and their edges; of a network that was grown with ``alpha=1`` this is the De Bruijn graph of its
 order. A pruned network keeps a context only where it is informative, so an edge of a context may lead to a
 base node; then that base node stands in G_k for all contexts that were not kept. ``C|B|A`` ends in C. On a
 first-order network G_k is empty, and DBGNN is GCN. `direction` decides along which edges messages pass;

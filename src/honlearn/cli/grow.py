@@ -21,11 +21,31 @@ def grow(
         Path,
         typer.Option("-o", "--output", help="Network to write: .hon .txt .parquet .net .graphml .gexf."),
     ],
-    order: Annotated[int, typer.Option(help="Most entities a node may remember, itself included (k).")] = 2,
+    order: Annotated[
+        str,
+        typer.Option(
+            metavar="K|auto",
+            help="Most entities a node may remember, itself included; auto: as far back as evidence goes.",
+        ),
+    ] = "2",
+    alpha: Annotated[
+        float | None,
+        typer.Option(
+            help="Keep contexts that are significant at this false discovery rate; 1: all. Default: 0.05.",
+            show_default=False,
+        ),
+    ] = None,
     tau: Annotated[
-        float, typer.Option(help="How much a context must differ to be kept; higher keeps fewer.")
-    ] = 1.0,
-    min_support: Annotated[int, typer.Option(help="How often a context must occur to be kept.")] = 1,
+        float | None,
+        typer.Option(
+            help="Keep contexts by GrowHON's rule instead: how much one must differ; higher keeps fewer.",
+            show_default=False,
+        ),
+    ] = None,
+    min_support: Annotated[
+        int | None,
+        typer.Option(help="GrowHON's rule: how often a context must occur to be kept.", show_default=False),
+    ] = None,
     workers: Annotated[int, typer.Option(help="Threads that count while one reads.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was built as JSON.")] = False,
     format: reader.Format = None,
@@ -50,13 +70,14 @@ def grow(
     """Build a higher-order network from paths and write it, whole or not at all."""
     import time
 
-    from honlearn.errors import InputError, check_integer, check_real
+    from honlearn.errors import InputError
     from honlearn.hon.build import grow as build
     from honlearn.hon.formats import check_target, save
+    from honlearn.hon.statistics import GrowParameters
 
     # What is known to fail raises before a long reading, not after it.
-    check_integer("grow", "order", order, 1)
-    check_real("grow", "tau", tau, 0)
+    longest = _order(order)
+    GrowParameters.of("grow", 1, tau, min_support, alpha)
     check_target(output)
     options = reader.gathered(
         format=format,
@@ -80,13 +101,14 @@ def grow(
     )
     started = time.perf_counter()
     source = paths[0] if len(paths) == 1 else paths
-    hon = build(source, order, tau, min_support, n_workers=workers, **options)
+    hon = build(source, longest, tau, min_support, alpha=alpha, n_workers=workers, **options)
     if not hon.n_edges:
         raise InputError(
             f"{', '.join(paths)}: no path has two entities, so the network would be empty; is the delimiter "
             "right, and do the options keep whole paths?"
         )
     save(hon, output)
+    assert hon.parameters is not None  # it was grown just now
     seconds = time.perf_counter() - started
     if as_json:
         import json
@@ -97,9 +119,10 @@ def grow(
             "nodes": hon.n_nodes,
             "edges": hon.n_edges,
             "weight": int(hon.weights.sum()),
-            "order": order,
-            "tau": tau,
-            "min_support": min_support,
+            "order": hon.parameters.order,
+            "alpha": hon.parameters.alpha,
+            "tau": hon.parameters.tau,
+            "min_support": hon.parameters.min_support,
             "seconds": round(seconds, 3),
         }
         typer.echo(json.dumps(facts))
@@ -108,3 +131,20 @@ def grow(
         f"{output}: {hon.n_entities:,} entities, {hon.n_nodes:,} nodes ({hon.n_conditional:,} remember), "
         f"{hon.n_edges:,} edges, in {seconds:.1f} s"
     )
+
+
+def _order(text: str) -> int | str:
+    """Return the order that was typed: a whole number, or auto."""
+    from honlearn.errors import ParameterError, check_integer
+
+    if text == "auto":
+        return text
+    try:
+        return check_integer("grow", "order", int(text), 1)
+    except ValueError as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(
+            "The 'order' parameter of grow must be a whole number, at least 1, or auto. "
+            f"Got {text!r} instead."
+        ) from None

@@ -66,7 +66,13 @@ def describe(hon: HigherOrderNetwork, labels: tuple[list[str], list[str]] | None
         },
         "parameters": None
         if grown is None
-        else {"order": grown.order, "tau": grown.tau, "min_support": grown.min_support},
+        else {
+            "rule": grown.rule,
+            "order": grown.order,
+            "alpha": grown.alpha,
+            "tau": grown.tau,
+            "min_support": grown.min_support,
+        },
         "orders": [
             {"order": i + 1, "nodes": int(n), "out_edges": int(e)}
             for i, (n, e) in enumerate(zip(nodes, edges, strict=True))
@@ -104,9 +110,7 @@ def _plain(value: object) -> Any:
 def _tables(facts: dict[str, Any]) -> list[Table]:
     """Return the tables, in the order in which they are printed."""
     sizes = [(name.replace("_", " "), f"{value:,}") for name, value in facts["sizes"].items()]
-    for name, value in (facts["parameters"] or {}).items():
-        if name != "order":
-            sizes.append((name.replace("_", " "), "–" if value is None else f"{value:g}"))
+    sizes.append(("contexts kept by", (facts["parameters"] or {}).get("rule", "not known")))
     for name, value in facts.get("labels", {}).items():
         text = "–" if value is None else f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
         sizes.append((name.replace("_", " "), text))
@@ -119,12 +123,27 @@ def _tables(facts: dict[str, Any]) -> list[Table]:
     ]
     if facts["dependencies"]:
         seen = "weight" if facts["dependencies"][0]["frequency"] is None else "frequency"
-        header = ["context", seen, "divergence", "threshold", "next step: without → with it"]
+        header = ["context", seen, "bits", "p", "q", "ln BF", "next step: without → with it"]
         rows = [
             [record["node"], *_evidence(record, seen), _changes(record)] for record in facts["dependencies"]
         ]
-        tables.append(_table("Strongest dependencies", header, rows))
+        table = _table("Strongest dependencies", header, rows)
+        table.caption = _missing(facts["dependencies"])
+        table.caption_justify = "left"
+        tables.append(table)
     return tables
+
+
+def _missing(records: list[dict[str, Any]]) -> str | None:
+    """Return what of the evidence is not known, and why."""
+    if all(record["q_value"] is not None for record in records):
+        return None
+    if any(record["p_value"] is not None for record in records):
+        return (
+            "p and ln BF from the edges, where the context's suffix is a node. q takes all contexts, not "
+            "only those kept: grow the network by evidence (without --tau and --min-support) to have it."
+        )
+    return "No evidence: it takes counts of paths (whole numbers) and the edges of each context's suffix."
 
 
 def _condensed(families: list[dict[str, int]]) -> list[list[object]]:
@@ -139,8 +158,15 @@ def _condensed(families: list[dict[str, int]]) -> list[list[object]]:
 
 
 def _evidence(record: dict[str, Any], seen: str) -> list[str]:
-    values = [record["divergence"], record["threshold"]]
-    return [f"{record[seen]:,}", *("–" if value is None else f"{value:.3f}" for value in values)]
+    forms = {"divergence": ".3f", "p_value": ".2g", "q_value": ".2g", "ln_bayes_factor": ",.1f"}
+    cells = [_cell(record[name], form) for name, form in forms.items()]
+    return [f"{record[seen]:,}", *cells]
+
+
+def _cell(value: float | None, form: str) -> str:
+    if value is None:
+        return "–"
+    return "<1e-300" if value < 1e-300 and form == ".2g" else format(value, form)
 
 
 def _changes(record: dict[str, Any]) -> str:

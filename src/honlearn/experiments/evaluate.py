@@ -117,7 +117,7 @@ class NodeData:
     def n_edges(self) -> dict[str, int]:
         """The edges of each input, by which the time of a fit is guessed; a choice is as if it had more."""
         return {
-            name: _RACE * source.grow(min(2, source.order)).n_edges
+            name: _RACE * source.grow(min(2, source.order), 1.0).n_edges
             if isinstance(source, GramCounts)
             else source.n_edges
             for name, source in self.inputs.items()

@@ -147,7 +147,12 @@ def _remember(bench: Bench, request: Request) -> None:
         "labelled": len(source.nodes),
         "grown": None
         if grown is None
-        else {"order": grown.order, "tau": grown.tau, "min_support": grown.min_support},
+        else {
+            "order": grown.order,
+            "tau": grown.tau,
+            "min_support": grown.min_support,
+            "alpha": grown.alpha,
+        },
         "commands": list(dict.fromkeys([*commands, request.command] if request.command else commands)),
         "machine": machine(),
     }

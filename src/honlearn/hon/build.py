@@ -1,4 +1,4 @@
-"""From paths to a higher-order network: count once, then grow for any order, tau and min_support.
+"""From paths to a higher-order network: count once, then grow for any order and rule.
 
 In: paths as anything that :func:`honlearn.read_paths` takes, or a stream larger than memory. Out:
 :class:`GramCounts`, and from it :class:`HigherOrderNetwork`.
@@ -16,39 +16,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError, check_integer, check_real
+from honlearn.errors import InputError, ParameterError, check_integer
 from honlearn.hon.chain import ChainCounter
 from honlearn.hon.count import WindowCounter, capacity, merge
 from honlearn.hon.edges import build_network
+from honlearn.hon.evidence import Evidence, LevelEvidence, level_evidence, together
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import MAX_ORDER
-from honlearn.hon.prune import divergences, kept_contexts
-from honlearn.hon.statistics import GrowParameters
+from honlearn.hon.prune import divergences, kept_contexts, pass_threshold
+from honlearn.hon.statistics import DEFAULT_ALPHA, GrowParameters
 from honlearn.hon.trie import Trie, trie_from_windows
 from honlearn.paths.paths import PathChunk, Paths
 from honlearn.paths.source import as_source
-from honlearn.paths.stream import PathStream
+from honlearn.paths.stream import PathStream, collect
 from honlearn.paths.vocabulary import Vocabulary
+from honlearn.seeds import generator, root_seed
 
 # How far back a network looks at most that is chosen for a task, unless somebody says.
 DEFAULT_MAX_ORDER = 3
+AUTO = "auto"
+# How far back order="auto" looks: the next only where contexts of the last are significant.
+LOOKS = (4, 8)
 
 
 class GramCounts:
     """How often every gram of up to k + 1 entities was seen, and how far each context's next steps diverge.
 
-    Counting reads the paths; growing a network from the counts is a comparison, so many values of tau and
-    min_support cost little more than one.
+    Counting reads the paths; growing a network from the counts is a comparison, so many values of alpha, or
+    of tau and min_support, cost little more than one.
 
     >>> counts = count_grams([["A", "C", "D"], ["B", "C", "E"]] * 5, order=2)
     >>> counts.grow(tau=1.0).n_nodes, counts.grow(tau=9.0).n_nodes, counts.grow(order=1).n_nodes
     (7, 5, 5)
+    >>> list(counts.grow().nodes)[5:]
+    ['C|A', 'C|B']
     """
 
     def __init__(self, trie: Trie, vocabulary: Vocabulary) -> None:
         self._trie = trie
         self.vocabulary = vocabulary
         self._divergence: dict[int, NDArray[np.float64]] = {}
+        self._levels: dict[int, LevelEvidence] = {}
+        self._evidence: dict[int, Evidence] = {}
 
     @property
     def order(self) -> int:
@@ -71,17 +80,72 @@ class GramCounts:
                 self._divergence[m] = divergences(level, extensions, below)
         return [self._divergence[m] for m in range(2, order + 1)]
 
+    def evidence(self, order: int | None = None) -> Evidence:
+        """Return the evidence for every context of 2 … `order` entities, computed once.
+
+        >>> counts = count_grams([["A", "C", "D"], ["B", "C", "E"]] * 20 + [["A", "C", "E"]] * 5, order=2)
+        >>> [level] = counts.evidence().levels
+        >>> level.tested.tolist(), level.p.round(4).tolist()
+        ([True, False, False, True], [0.0, 1.0, 1.0, 0.0])
+        """
+        order = check_integer("evidence", "order", self.order if order is None else order, 1, self.order)
+        if order not in self._evidence:
+            for m in range(2, order + 1):
+                if m not in self._levels:
+                    self._levels[m] = level_evidence(self._trie, m)
+            self._evidence[order] = together([self._levels[m] for m in range(2, order + 1)])
+        return self._evidence[order]
+
     def grow(
-        self, order: int | None = None, tau: float | None = 1.0, min_support: int = 1
+        self,
+        order: int | str | None = None,
+        tau: float | None = None,
+        min_support: int | None = None,
+        *,
+        alpha: float | None = None,
     ) -> HigherOrderNetwork:
-        """Return the network of at most `order`, with the contexts that `tau` and `min_support` keep."""
+        """Return the network of at most `order` with the contexts that `alpha`, or `tau`, keeps.
+
+        See :func:`honlearn.grow`. `order` None is the highest order that was counted, ``"auto"`` that of the
+        longest significant context.
+        """
+        if order == AUTO:
+            order = self.evidence().longest(_auto_alpha(tau, min_support, alpha))
         order = check_integer("grow", "order", self.order if order is None else order, 1, self.order)
-        tau = None if tau is None else check_real("grow", "tau", tau, 0)
-        min_support = check_integer("grow", "min_support", min_support, 1)
+        parameters = GrowParameters.of("grow", order, tau, min_support, alpha)
+        if parameters.alpha is not None:
+            return self._network(self.evidence(order).significant(parameters.alpha), parameters)
         divergence = self._divergences(order)
-        kept = kept_contexts(self._trie, divergence, order, tau, min_support)
-        parameters = GrowParameters(order, tau, min_support)
+        passes = pass_threshold(self._trie, divergence, order, parameters.tau, parameters.min_support)
+        kept = kept_contexts(self._trie, passes)
         return build_network(self._trie, self.vocabulary, divergence, kept, parameters)
+
+    def sample_network(self, seed: int, order: int | None = None) -> HigherOrderNetwork:
+        """Return a network drawn from the posterior: each tested context with its posterior probability.
+
+        Contexts are drawn independently of each other; as everywhere, a kept context keeps its prefix. A
+        context that was not tested is never drawn. The same counts and seed give the same network.
+        """
+        order = check_integer(
+            "sample_network", "order", self.order if order is None else order, 1, self.order
+        )
+        seed = root_seed(seed)
+        drawn = []
+        for level in self.evidence(order).levels:
+            rng = generator(seed, "sample_network", level.length)
+            drawn.append(rng.random(len(level)) < level.posterior)
+        return self._network(drawn, GrowParameters(order, None, 1, seed=seed))
+
+    def _network(self, passes: list[NDArray[np.bool_]], parameters: GrowParameters) -> HigherOrderNetwork:
+        """Return the network of the contexts that pass, and of their prefixes, with the evidence for each."""
+        kept = kept_contexts(self._trie, passes)
+        # Unlike GrowHON's test, this one is made for every context, also for one that an extension keeps.
+        told = [(flags, extended & ~mine) for (flags, extended), mine in zip(kept, passes, strict=True)]
+        order = parameters.order
+        evidence = self.evidence(order)
+        return build_network(
+            self._trie, self.vocabulary, self._divergences(order), told, parameters, evidence
+        )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GramCounts:
         """Return itself: counts do not change, and scikit-learn's `clone` should share them."""
@@ -157,20 +221,32 @@ def _packed_trie(counters: list[WindowCounter], order: int, vocabulary: int) -> 
 
 def grow(
     paths: Any,
-    order: int = 2,
-    tau: float | None = 1.0,
-    min_support: int = 1,
+    order: int | str = 2,
+    tau: float | None = None,
+    min_support: int | None = None,
     *,
+    alpha: float | None = None,
     n_workers: int = 1,
     **reader_options: Any,
 ) -> HigherOrderNetwork:
     """Return the higher-order network of observed paths.
 
-    A context, such as "at C, coming from A", becomes a node ``C|A`` if it was seen at least `min_support`
-    times and the distribution of its next steps differs from that of its suffix (here: of C) by more bits
-    than tau·(m − 1) / log2(1 + frequency), m being its length. `order` 1 gives the plain transition network;
-    `tau` None keeps every context that something follows.
-    Keywords beyond these are those of :func:`honlearn.read_paths`.
+    A context, such as "at C, coming from A", becomes a node ``C|A`` if it is a memory: if its next steps
+    differ from those of its suffix (here: of C). Contexts have at most `order` entities; 1 gives the plain
+    transition network, ``"auto"`` looks 4 entities back, and 8 if contexts of 4 are significant, and takes
+    the order of the longest significant one. Which contexts are kept:
+
+    - By default those whose next steps differ significantly from those of the suffix without them, at a false
+      discovery rate of `alpha`, 0.05 unless given: of the contexts kept, 5 % are expected to be false
+      (:mod:`honlearn.hon.evidence`).
+    - With `tau` or `min_support` (1.0 and 1 unless given), by GrowHON's rule: seen at least `min_support`
+      times, and different by more bits than tau·(m − 1) / log2(1 + frequency), m being the context's length.
+    - With `alpha` 1 every context that something follows, with `min_support` if it was seen so often: a
+      network of
+      fixed order.
+
+    A context is also kept where a longer one needs it. Keywords beyond these are those of
+    :func:`honlearn.read_paths`.
 
     >>> network = grow([["A", "C", "D"], ["B", "C", "E"]] * 5, order=2)
     >>> list(network.nodes)
@@ -178,7 +254,33 @@ def grow(
     >>> network.to_pandas().to_dict("split")["data"]
     [['A', 'C|A', 5], ['B', 'C|B', 5], ['C', 'D', 5], ['C', 'E', 5], ['C|A', 'D', 5], ['C|B', 'E', 5]]
     """
-    if tau is not None:
-        check_real("grow", "tau", tau, 0)
-    check_integer("grow", "min_support", min_support, 1)
-    return count_grams(paths, order, n_workers=n_workers, **reader_options).grow(None, tau, min_support)
+    GrowParameters.of("grow", 1, tau, min_support, alpha)
+    if order == AUTO:
+        return _grow_auto(paths, _auto_alpha(tau, min_support, alpha), n_workers, **reader_options)
+    if isinstance(order, str):
+        raise ParameterError(
+            f"The 'order' parameter of grow must be a whole number or 'auto'. Got {order!r} instead."
+        )
+    counts = count_grams(paths, order, n_workers=n_workers, **reader_options)
+    return counts.grow(None, tau, min_support, alpha=alpha)
+
+
+def _grow_auto(paths: Any, alpha: float, n_workers: int, **reader_options: Any) -> HigherOrderNetwork:
+    """Look further back while the contexts of the last order counted are significant."""
+    source = as_source(paths, **reader_options)
+    if isinstance(source, PathStream) and source.once:
+        source = collect(source)
+    for look in LOOKS:
+        counts = count_grams(source, look, n_workers=n_workers)
+        if counts.evidence().longest(alpha) < look:
+            break
+    return counts.grow(AUTO, alpha=alpha)
+
+
+def _auto_alpha(tau: float | None, min_support: int | None, alpha: float | None) -> float:
+    if tau is not None or min_support is not None or (alpha is not None and alpha >= 1):
+        raise ParameterError(
+            "The 'order' parameter of grow can be 'auto' only where evidence decides: leave out 'tau' and "
+            "'min_support', and give an 'alpha' below 1, or give the order as a number."
+        )
+    return DEFAULT_ALPHA if alpha is None else alpha

@@ -11,12 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import check_integer
+from honlearn.hon.edge_evidence import edge_evidence
+from honlearn.hon.g_test import LEAST
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import SEPARATOR
 from honlearn.jit import njit
 
 if TYPE_CHECKING:
     import pandas
+
+
+# Columns in the order of their weight for sorting, the last first, and what a missing value counts as.
+_SORTED_BY = {"strength": -1.0, "ln_bayes_factor": 0.0}
 
 
 class Shift(NamedTuple):
@@ -33,19 +39,26 @@ def dependencies(network: HigherOrderNetwork, top: int | None = None, shifts: in
     node, base, context: the label ``C|B|A``, its entity ``C`` and what came before, ``B|A``.
     order: entities in the node. weight: its weighted out-degree, occurrences that go on.
     frequency: f(g), all occurrences. divergence: D(g) in bits. threshold: τ·(m − 1) / log2(1 + f(g)).
-    kept_by: ``test`` (D(g) > threshold) or ``extension`` (a longer context needs it; no test was made).
-    strength: D(g)·log2(1 + f(g)) / (m − 1), the τ up to which the test keeps the context; rows are sorted by
-    it. shifts: the `shifts` largest changes |p − q| of the next entity, as :class:`Shift` tuples.
-    compared_with: the node that q belongs to, the longest suffix of the context that is a node.
+    strength: D(g)·log2(1 + f(g)) / (m − 1), the τ up to which GrowHON's test keeps the context.
+    p_value, q_value, ln_bayes_factor: the evidence that it differs from its suffix without it
+    (:mod:`honlearn.hon.evidence`). Rows are sorted by the Bayes factor, then by strength; contexts that were
+    followed fewer than two times come last.
+    kept_by: ``test`` or ``extension`` (a longer context needs it). shifts: the `shifts` largest changes |p −
+    q| of the next entity, as :class:`Shift` tuples. compared_with: the node that q belongs to, the longest
+    suffix of the context that is a node.
 
-    A network read from an edge list has no statistics: frequency, threshold and kept_by are missing, strength
-    takes weight for f(g), and divergence is that of the edges, missing where the immediate suffix is no node.
+    Where evidence did not decide (a `tau` was given, or the network was read from an edge list), p and the
+    Bayes factor are computed from the edges, where the immediate suffix is a node and weights are whole
+    numbers; q is missing, since it takes all contexts, not only those kept. A network from an edge list has
+    no frequency, threshold and kept_by either; strength takes weight for f(g), and divergence is that of the
+    edges.
     """
     shifts = check_integer("dependencies", "shifts", shifts, 0)
     conditional = np.arange(network.n_entities, network.n_nodes)
     suffix = _suffixes(network)
     frame, seen = _evidence(network, conditional, suffix)
-    rank = np.lexsort((conditional, -seen, -np.nan_to_num(frame["strength"].to_numpy(), nan=-1.0)))
+    keys = (-np.nan_to_num(frame[name].to_numpy(), nan=worst) for name, worst in _SORTED_BY.items())
+    rank = np.lexsort((conditional, -seen, *keys, network.out_weight[conditional] < LEAST))
     rank = rank if top is None else rank[: check_integer("dependencies", "top", top, 0)]
     frame = frame.iloc[rank].reset_index(drop=True)
     labels = [network.nodes[node] for node in conditional[rank].tolist()]
@@ -81,8 +94,15 @@ def _evidence(
         kept = np.where(known.by_extension, "extension", "test").astype(object)
     columns = {"order": order, "frequency": frequency, "weight": weight, "divergence": divergence}
     strength = divergence * np.log2(1 + seen) / (order - 1)
-    frame = pd.DataFrame({**columns, "threshold": threshold, "strength": strength, "kept_by": kept})
-    return frame, seen
+    found = known if known is not None and known.p_value is not None else None
+    p, q, ln_bf = (
+        edge_evidence(network, suffix)
+        if found is None
+        else (found.p_value, found.q_value, found.ln_bayes_factor)
+    )
+    tested = {"p_value": p, "q_value": q, "ln_bayes_factor": ln_bf}
+    rest = {"threshold": threshold, "strength": strength, **tested, "kept_by": kept}
+    return pd.DataFrame({**columns, **rest}), seen
 
 
 def _suffixes(network: HigherOrderNetwork) -> NDArray[np.int64]:

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.hon.count import sort_and_sum
+from honlearn.hon.evidence import Evidence
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.prune import thresholds
-from honlearn.hon.statistics import ContextStatistics, GrowParameters
+from honlearn.hon.statistics import EVIDENCE, ContextStatistics, GrowParameters
 from honlearn.hon.trie import Trie, seek
 from honlearn.jit import njit
 from honlearn.paths.arrange import sort_each
@@ -133,6 +134,7 @@ def build_network(
     divergence: list[NDArray[np.float64]],
     kept: Kept,
     parameters: GrowParameters,
+    evidence: Evidence | None = None,
 ) -> HigherOrderNetwork:
     """Return the network of the kept contexts, in canonical order."""
     order = parameters.order
@@ -157,7 +159,9 @@ def build_network(
         indptr,
         indices,
         weights,
-        _statistics(trie, divergence, kept, parameters, node[len(vocabulary) :] - np.int32(len(by_name))),
+        _statistics(
+            trie, divergence, kept, parameters, evidence, node[len(vocabulary) :] - np.int32(len(by_name))
+        ),
         parameters,
     )
 
@@ -167,11 +171,13 @@ def _statistics(
     divergence: list[NDArray[np.float64]],
     kept: Kept,
     parameters: GrowParameters,
+    evidence: Evidence | None,
     places: NDArray[np.int32],
 ) -> ContextStatistics:
-    """Return frequency, divergence and threshold of the kept contexts, each at its place among the nodes."""
+    """Return frequency, divergence, threshold and evidence of the kept contexts, each at its place."""
     frequency, by_extension = np.empty(len(places), np.int64), np.empty(len(places), bool)
     diverges, limit = np.empty(len(places)), np.empty(len(places))
+    found = None if evidence is None else {name: np.empty(len(places)) for name in EVIDENCE}
     done = 0
     for m in range(2, parameters.order + 1):
         flags, extended = kept[m - 2]
@@ -182,4 +188,8 @@ def _statistics(
         limit[here] = thresholds(count, m, parameters.tau)
         diverges[here] = divergence[m - 2][flags]
         by_extension[here] = extended[flags]
-    return ContextStatistics(frequency, diverges, limit, by_extension)
+        if found is not None and evidence is not None:
+            level = evidence.levels[m - 2]
+            for name, values in zip(EVIDENCE, (level.p, level.q, level.ln_bf), strict=True):
+                found[name][here] = values[flags]
+    return ContextStatistics(frequency, diverges, limit, by_extension, **(found or {}))

@@ -26,10 +26,7 @@ def network_html(network: HigherOrderNetwork, top: int = 5) -> str:
 
 def _grown(network: HigherOrderNetwork) -> str:
     grown = network.parameters
-    if grown is None:
-        return ""
-    tau = "None" if grown.tau is None else f"{grown.tau:g}"
-    return f"order={grown.order}, tau={tau}, min_support={grown.min_support}"
+    return "" if grown is None else f"order {grown.order}, {grown.rule}"
 
 
 def _orders(network: HigherOrderNetwork) -> str:
@@ -51,9 +48,16 @@ def _strongest(network: HigherOrderNetwork, top: int) -> str:
             row["node"],
             f"{row['weight']:,}",
             f"{row['divergence']:.3f}",
+            f"{row['ln_bayes_factor']:,.1f}",
             "; ".join(f"{s.target} {s.without:.2f} → {s.probability:.2f}" for s in row["shifts"]),
         ]
         for row in frame.to_dict("records")
     ]
-    header = ["strongest context", "weight", "divergence (bits)", "next step: without → with the context"]
-    return table(header, rows, [1, 2])
+    header = [
+        "strongest context",
+        "weight",
+        "divergence (bits)",
+        "ln Bayes factor",
+        "next step: without → with the context",
+    ]
+    return table(header, rows, [1, 2, 3])

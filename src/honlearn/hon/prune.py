@@ -1,7 +1,7 @@
 """Keeping a context: which grams of 2 … k entities become nodes of the higher-order network.
 
-In: the trie of counts. Out: the divergence of every context, computed once, and which contexts are kept: for
-any tau and min_support only a comparison.
+In: the trie of counts. Out: the divergence of every context, computed once, which contexts pass GrowHON's
+test (for any tau and min_support only a comparison), and, whatever the test, which are kept.
 """
 
 from __future__ import annotations
@@ -71,23 +71,37 @@ def thresholds(count: NDArray[np.int64], length: int, tau: float | None) -> NDAr
     return limits
 
 
-def kept_contexts(
+def pass_threshold(
     trie: Trie, divergence: list[NDArray[np.float64]], order: int, tau: float | None, min_support: int
-) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-    """Return, for contexts of 2 … `order` entities, (kept, kept because an extension is).
+) -> list[NDArray[np.bool_]]:
+    """Return, for contexts of 2 … `order` entities, which pass GrowHON's test.
 
-    A context is kept if one of its one-step extensions is, or if f(g) ≥ min_support and D(g) exceeds its
-    threshold strictly; `tau` None asks only that something
-    follows it. `divergence[m - 2]` belongs to the contexts of m entities.
+    That is f(g) ≥ min_support and D(g) strictly above its threshold; `tau` None asks only that something
+    follows. ``divergence[m - 2]`` belongs to the contexts of m entities.
+    """
+    passes = []
+    for m in range(2, order + 1):
+        level = trie[m - 1]
+        enough = (level.count >= min_support) & (level.followed > 0)
+        if tau is not None:
+            enough &= divergence[m - 2] > thresholds(level.count, m, tau)
+        passes.append(enough)
+    return passes
+
+
+def kept_contexts(
+    trie: Trie, passes: list[NDArray[np.bool_]]
+) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Return, for contexts of 2 entities and more, (kept, kept because an extension is).
+
+    A context is kept if one of its one-step extensions is, or if it passes its test; ``passes[m - 2]``
+    belongs to the contexts of m entities.
     """
     kept: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]] = []
-    for m in range(order, 1, -1):
+    for m in range(len(passes) + 1, 1, -1):
         level = trie[m - 1]
         extended = np.zeros(len(level), bool)
         if kept:
             extended[level.prefix(np.flatnonzero(kept[-1][0]))] = True
-        passes = (level.count >= min_support) & (level.followed > 0)
-        if tau is not None:
-            passes &= divergence[m - 2] > thresholds(level.count, m, tau)
-        kept.append((extended | passes, extended))
+        kept.append((extended | passes[m - 2], extended))
     return kept[::-1]

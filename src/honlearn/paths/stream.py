@@ -81,6 +81,11 @@ class PathStream:
         return f"{self.name}: no path at all; {remedy}"
 
     @property
+    def once(self) -> bool:
+        """Whether the source, such as a pipe or an iterator, can be read only once."""
+        return self._once
+
+    @property
     def vocabulary(self) -> Vocabulary:
         """The names by code; there once :meth:`chunks` is exhausted."""
         if self._vocabulary is None:

@@ -124,7 +124,7 @@ def _nearly_first_order(e: Evidence) -> Iterator[Finding]:
     if not e.conditional:
         yield (
             "The network has no contexts, so every family has one member.",
-            "Grow it with a lower tau or min_support, or a higher order, if the paths have memory.",
+            "Grow it by evidence (without tau) or with a higher order, if the paths have memory.",
         )
     elif e.memory is not None and e.memory[1] > 0 and e.memory[0] / e.memory[1] < 0.03:
         yield (

@@ -88,7 +88,13 @@ def _grown(network: HigherOrderNetwork) -> dict[str, Any] | None:
     grown = network.parameters
     if grown is None:
         return None
-    return {"order": grown.order, "tau": grown.tau, "min_support": grown.min_support}
+    return {
+        "order": grown.order,
+        "tau": grown.tau,
+        "min_support": grown.min_support,
+        "alpha": grown.alpha,
+        "rule": grown.rule,
+    }
 
 
 def _links(first: HigherOrderNetwork, shown: NDArray[np.int64]) -> dict[str, Any]:

@@ -28,13 +28,15 @@ from honlearn.errors import FormatError, InputError, listed
 from honlearn.hon.invariants import check_names, check_nodes
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import MAX_ORDER
-from honlearn.hon.statistics import ContextStatistics, GrowParameters
+from honlearn.hon.statistics import EVIDENCE, ContextStatistics, GrowParameters
 from honlearn.paths.vocabulary import Vocabulary
 from honlearn.stored import Fields, parse_json, shown
 from honlearn.writing.atomic import atomic_binary
 
 MAGIC = b"\x89HON\r\n\x1a\n"
-VERSION = 1
+# 2: alpha and seed among the parameters, and the arrays of evidence.
+VERSION = 2
+READABLE = (1, 2)
 
 _START = struct.Struct("<8sIIII")
 _ALIGN = 64
@@ -43,6 +45,7 @@ _MOST_HEADER = 1 << 20
 _KINDS = {"gram_offsets": ("<i8",), "grams": ("<i4",), "indptr": ("<i8",), "indices": ("<i4",)}
 _REQUIRED = {"names": ("|u1",), "name_offsets": ("<i8",), **_KINDS, "weights": ("<i8", "<f8")}
 _STATISTICS = {"frequency": ("<i8",), "divergence": ("<f8",), "threshold": ("<f8",), "by_extension": ("|b1",)}
+_EVIDENCE = dict.fromkeys(EVIDENCE, ("<f8",))
 
 
 def write(network: HigherOrderNetwork, path: Path) -> None:
@@ -105,7 +108,8 @@ def _arrays(network: HigherOrderNetwork) -> dict[str, NDArray[Any]]:
         **{name: getattr(network, name) for name in (*_KINDS, "weights")},
     }
     if network.statistics is not None:
-        arrays.update({name: getattr(network.statistics, name) for name in _STATISTICS})
+        known = {name: getattr(network.statistics, name) for name in (*_STATISTICS, *_EVIDENCE)}
+        arrays.update({name: array for name, array in known.items() if array is not None})
     return {name: np.ascontiguousarray(a, a.dtype.newbyteorder("<")) for name, a in arrays.items()}
 
 
@@ -122,9 +126,10 @@ def _open(path: Path) -> tuple[Fields, NDArray[np.uint8]]:
         if len(head) < _START.size:
             _damaged(path, "it was cut short")
         _, version, length, checksum, _ = _START.unpack(head)
-        if version != VERSION:
+        if version not in READABLE:
             raise FormatError(
-                f"{path}: version {version} of the format, and this honlearn reads {VERSION}; update honlearn"
+                f"{path}: version {version} of the format, and this honlearn reads {listed(READABLE)}; "
+                "update honlearn"
             )
         start = _aligned(_START.size + length)
         if length > _MOST_HEADER:
@@ -148,7 +153,7 @@ def _array(path: Path, entry: Fields, data: NDArray[np.uint8]) -> NDArray[Any]:
     """Return the array that the entry describes, if it is one of the format and matches its checksum."""
     name, kind = entry.text("name"), entry.text("dtype")
     first, length = entry.integer("offset", 0), entry.integer("length", 0)
-    if kind not in {**_REQUIRED, **_STATISTICS}.get(name, ()):
+    if kind not in {**_REQUIRED, **_STATISTICS, **_EVIDENCE}.get(name, ()):
         _damaged(path, f"the array {shown(name)} of {shown(kind)} is not part of the format")
     dtype = np.dtype(kind)
     end = first + length * dtype.itemsize
@@ -160,17 +165,20 @@ def _array(path: Path, entry: Fields, data: NDArray[np.uint8]) -> NDArray[Any]:
 
 
 def _parameters(grown: Fields) -> GrowParameters:
-    grown.only("order", "tau", "min_support")
+    grown.only("order", "tau", "min_support", "alpha", "seed")
     tau = grown.number("tau", 0) if grown.has("tau") else None
-    return GrowParameters(grown.integer("order", 1, MAX_ORDER), tau, grown.integer("min_support", 1))
+    alpha = grown.number("alpha", 0, 1) if grown.has("alpha") else None
+    seed = grown.integer("seed", 0) if grown.has("seed") else None
+    order, support = grown.integer("order", 1, MAX_ORDER), grown.integer("min_support", 1)
+    return GrowParameters(order, tau, support, alpha, seed)
 
 
 def _statistics(path: Path, arrays: dict[str, NDArray[Any]]) -> ContextStatistics | None:
     """Return the statistics of the builder if they are there, all of them."""
-    known = {name: arrays[name] for name in _STATISTICS if name in arrays}
+    known = {name: arrays[name] for name in (*_STATISTICS, *_EVIDENCE) if name in arrays}
     if not known:
         return None
-    if len(known) < len(_STATISTICS):
+    if not known.keys() >= _STATISTICS.keys():
         _damaged(path, f"of the statistics, only {listed(known)} is there")
     flags = known["by_extension"].view(np.uint8)
     if flags.max(initial=0) > 1:
