@@ -1,4 +1,4 @@
-"""Shares of the parts of a prediction: closed forms, shrinkage on few examples, and whole numbers of learners."""
+"""Shares of the parts of a prediction: closed forms, shrinkage on few examples, learners apportioned."""
 
 from __future__ import annotations
 
