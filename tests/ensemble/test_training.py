@@ -93,12 +93,12 @@ def cross_fitted(
     """Return what each half of a part is given in the epoch in which the other half loses least."""
     proba = [softmax(logits, 1) for logits in epochs]
     out = np.full_like(proba[0], np.nan)
-    for judged, given in ((0, 1), (1, 0)):
+    for judged, told in ((0, 1), (1, 0)):
         losses = []
         for one in proba:
             by_example = -np.log(one[np.arange(len(labels)), labels])[judged::2]
             losses.append(np.average(by_example, weights=weights[judged::2]))
-        out[given::2] = proba[int(np.argmin(losses))][given::2]
+        out[told::2] = proba[int(np.argmin(losses))][told::2]
     return out
 
 
