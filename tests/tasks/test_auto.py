@@ -102,10 +102,11 @@ def test_the_table_tells_what_the_members_are() -> None:
     model = fitted()
     table, members = model.selection_results_, model.members_
     chosen = table[table["chosen"]]
-    told = {
-        (row.learner, row.edge_power, row.nodes): (row.members, row.share) for row in chosen.itertuples()
+    told = {(row.learner, row.edge_power, row.nodes): (row.members, row.share) for row in chosen.itertuples()}
+    found = {
+        key: (len(own), own["weight"].sum())
+        for key, own in members.groupby(["learner", "edge_power", "nodes"])
     }
-    found = {key: (len(own), own["weight"].sum()) for key, own in members.groupby(["learner", "edge_power", "nodes"])}
     assert len(told) == len(model.components_)
     assert {key: (count, pytest.approx(share)) for key, (count, share) in told.items()} == found
     assert chosen["share"].is_monotonic_decreasing

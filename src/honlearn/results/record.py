@@ -129,7 +129,7 @@ class ChosenNetwork:
 
 @dataclass(frozen=True)
 class ChosenComponent:
-    """Learners that a fit has chosen: their kind, edge power, the order of their network, number and share."""
+    """Learners that a fit has chosen: kind, edge power, the order of their network, number and share."""
 
     learner: str
     edge_power: float
