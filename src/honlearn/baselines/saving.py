@@ -56,8 +56,8 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
 
     Nothing in the folder is run as code. The model has the network that it was trained on, so where that was
     chosen nothing is left open (``selection_results_`` tells); how a fit runs (`n_threads`, `checkpoint` and
-    the like) is not saved. `make` is the function that makes the modules of a ``TorchLearner``: a folder holds
-    weights, never code.
+    the like) is not saved. `make` is the function that makes the modules of a ``TorchLearner``: a folder
+    holds weights, never code.
     """
     config = read_config(folder)
     kind = config.text("kind")

@@ -87,8 +87,8 @@ def learners(owner: str, value: object, usual: str, task: str, has_features: boo
     """Return the kinds of learner, resolved for the task and checked."""
     if isinstance(value, str) and value == AUTO and task == "links":
         raise ParameterError(
-            f"The 'learner' parameter of {owner} must name a kind of learner: learners are selected for nodes "
-            "only. Got 'auto' instead; write learner='sage'."
+            f"The 'learner' parameter of {owner} must name a kind of learner: they are selected for nodes only. "
+            "Got 'auto' instead; write learner='sage'."
         )
     kinds = tuple(one.resolved(task) for one in as_learners(owner, value, usual))
     for kind in kinds:
