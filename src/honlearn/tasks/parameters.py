@@ -87,7 +87,7 @@ def learners(owner: str, value: object, usual: str, task: str, has_features: boo
     """Return the kinds of learner, resolved for the task and checked."""
     if isinstance(value, str) and value == AUTO and task == "links":
         raise ParameterError(
-            f"The 'learner' parameter of {owner} must name a kind of learner: they are selected for nodes only. "
+            f"The 'learner' parameter of {owner} must name a kind of learner: 'auto' is for nodes only. "
             "Got 'auto' instead; write learner='sage'."
         )
     kinds = tuple(one.resolved(task) for one in as_learners(owner, value, usual))
