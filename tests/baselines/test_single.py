@@ -55,7 +55,7 @@ def test_on_a_first_order_network_it_is_an_ensemble_of_one(made: Any) -> None:
     # As published it knows the identities of nodes alone, that of the node that it classifies among them.
     given = small(DGEClassifier, learner=made.default_learner, mask_self=False, patience=model_patience(made))
     given |= {"n_learners": 1, "n_draws": 1, "path_kernel": PathKernel(vectors=0, share=0.0)}
-    given["training"].refit = 1.0
+    given["training"].set_params(refit=1.0, restart=True, validation_fraction=0.15)
     ours = DGEClassifier(first, **given).fit(names[:20], groups[:20])
     assert model.predict_proba(names).tobytes() == ours.predict_proba(names).tobytes()
 

@@ -76,11 +76,15 @@ def test_the_table_of_the_race(honlearn: Run, walks: Walks, tmp_path: Path) -> N
     outcome = honlearn("train", walks.paths, walks.labels, "-o", tmp_path / "m", "--auto", *FAST)
     assert outcome.code == 0, outcome.err
     assert "1 labelled node is not in the network and left out: elsewhere" in outcome.err
-    facts, _, table = outcome.out.partition("networks tried")
+    facts, _, table = outcome.out.partition("learners and networks tried")
     assert "validation score" in facts
-    for word in ("order", "tau", "min support", "nodes", "learners", "loss", "gain", "chosen", "±", "yes"):
+    for word in ("learner", "power", "order", "tau", "support", "nodes", "loss", "gain", "±"):
         assert word in table
-    assert table.count("yes") == 1
+    # One network is chosen: it comes first, with all members and the whole share.
+    rows = [line.split() for line in table.splitlines() if line.split()[:1] == ["sage"]]
+    assert len(rows) > 2
+    assert rows[0][-2:] == ["2", "1.00"]
+    assert all(row[-2:] == ["–", "–"] for row in rows[1:])
     assert "…" not in outcome.out
 
 
@@ -88,11 +92,13 @@ def test_json_has_the_race_as_a_list(honlearn: Run, walks: Walks, tmp_path: Path
     words = ("train", walks.paths, walks.labels, "--auto", *FAST, "--json")
     facts = json.loads(honlearn(*words, "-o", tmp_path / "m").out)
     assert (facts["nodes"], facts["missing"]) == (40, 1)
-    rows = facts["networks"]
+    rows = facts["tried"]
     assert [row["chosen"] for row in rows].count(True) == 1
     assert {"order", "tau", "min_support", "nodes", "learners", "loss", "gain", "standard_error"} <= set(
         rows[0]
     )
+    assert {(row["learner"], row["edge_power"]) for row in rows} == {("sage", 0.5)}
+    assert [(row["members"], row["share"]) for row in rows if row["chosen"]] == [(2, 1.0)]
     assert [row["tau"] for row in rows if row["order"] == 1] == [None]
     # Reading events makes the same paths, and looking two steps back at most is enough for them.
     events = honlearn(
@@ -101,7 +107,7 @@ def test_json_has_the_race_as_a_list(honlearn: Run, walks: Walks, tmp_path: Path
     )
     assert events.code == 0, events.err
     again = json.loads(events.out)
-    assert {row["order"] for row in again["networks"]} == {1, 2}
+    assert {row["order"] for row in again["tried"]} == {1, 2}
     assert hl.load_model(tmp_path / "e").network == hl.load_model(tmp_path / "m").network
 
 
@@ -113,7 +119,7 @@ def test_too_few_labels_to_hold_any_back(honlearn: Run, walks: Walks, tmp_path: 
     def refused(number: str) -> None:
         raise AssertionError(f"{number} is no JSON")
 
-    rows = json.loads(honlearn(*words, "--json").out, parse_constant=refused)["networks"]
+    rows = json.loads(honlearn(*words, "--json").out, parse_constant=refused)["tried"]
     assert {row["loss"] for row in rows} == {None}
     outcome = honlearn(*words)
     assert outcome.code == 0, outcome.err
@@ -123,10 +129,10 @@ def test_too_few_labels_to_hold_any_back(honlearn: Run, walks: Walks, tmp_path: 
 def test_fixed_parameters(honlearn: Run, walks: Walks, tmp_path: Path) -> None:
     words = ("train", walks.paths, walks.labels, "--auto", *FAST)
     outcome = honlearn(*words, "--tau", 3, "-o", tmp_path / "m", "--json")
-    assert {row["tau"] for row in json.loads(outcome.out)["networks"]} == {None, 3.0}
+    assert {row["tau"] for row in json.loads(outcome.out)["tried"]} == {None, 3.0}
     fixed = (*words, "--tau", 1, "--min-support", 2, "--set", "order=2")
     outcome = honlearn(*fixed, "-o", tmp_path / "f", "--json")
-    assert "networks" not in json.loads(outcome.out)
+    assert "tried" not in json.loads(outcome.out)
     assert hl.load_model(tmp_path / "f").network == hl.grow(walks.paths, 2, 1.0, 2)
     assert "leave one network, so there was nothing to choose" in honlearn(*fixed, "-o", tmp_path / "f").out
 
@@ -137,7 +143,7 @@ def test_links(honlearn: Run, walks: Walks, tmp_path: Path) -> None:
     assert outcome.code == 0, outcome.err
     facts = json.loads(outcome.out)
     assert facts["linked_pairs"] > 0
-    assert [row["chosen"] for row in facts["networks"]].count(True) == 1
+    assert [row["chosen"] for row in facts["tried"]].count(True) == 1
     rows = json.loads(honlearn("predict", tmp_path / "m", "--node", "s0", "--top", 2, "--json").out)
     assert len(rows) == 2
 
@@ -185,12 +191,12 @@ def test_a_training_killed_in_the_race_goes_on_to_the_same_model(
     command = [sys.executable, "-m", "honlearn", *words, "-o", str(folder)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 120
-    while not list(folder.glob(".checkpoint/*.structure")) and time.monotonic() < deadline:
+    while not list(folder.glob(".checkpoint/*.choice")) and time.monotonic() < deadline:
         time.sleep(0.005)
     process.kill()
     process.communicate()
     assert not (folder / "config.json").exists()
-    assert len(list(folder.glob(".checkpoint/*.structure"))) == 1
+    assert len(list(folder.glob(".checkpoint/*.choice"))) == 1
     assert honlearn(*words, "-o", folder).code == 0
     assert not (folder / ".checkpoint").exists()
     for name in ("weights.safetensors", "network.hon"):

@@ -16,7 +16,7 @@ import honlearn as hl
 from honlearn.cli.evaluate import COLUMNS, print_rows
 from honlearn.results.records import FILE
 from honlearn.results.runs import read_run
-from honlearn.tasks.powers import POWERS
+from honlearn.tasks.node_fit import POWERS
 
 
 def records(folder: Path) -> list[dict[str, Any]]:

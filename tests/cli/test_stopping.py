@@ -140,7 +140,7 @@ def test_a_choice_of_the_network_that_is_stopped_is_kept(
     ]
     words += [*QUICK, "-o", tmp_path / "m"]
     calls = iter(range(10**6))
-    held = Trainer.held_probability
+    held = Trainer.held
 
     def stopped(self: Trainer) -> Any:
         if next(calls) == 2:
@@ -148,10 +148,10 @@ def test_a_choice_of_the_network_that_is_stopped_is_kept(
         return held(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "held_probability", stopped)
+        patch.setattr(Trainer, "held", stopped)
         outcome = honlearn(*words)
     assert outcome.err.endswith("interrupted; the same command goes on with what was saved\n")
-    assert [path.suffix for path in (tmp_path / "m" / ".checkpoint").iterdir()] == [".structure"]
+    assert [path.suffix for path in (tmp_path / "m" / ".checkpoint").iterdir()] == [".choice"]
     assert honlearn(*words).code == 0
 
 

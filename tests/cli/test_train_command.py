@@ -156,7 +156,7 @@ def test_a_model_and_a_checkpoint_of_an_older_version(
     outcome = honlearn("predict", old)
     assert outcome.code == 2
     assert outcome.err.splitlines() == [
-        f"honlearn: {old}: model format 1, this honlearn reads 2; an older honlearn wrote it: train the "
+        f"honlearn: {old}: model format 1, this honlearn reads 3; an older honlearn wrote it: train the "
         "model again, or use the version that wrote it"
     ]
     # A training may replace it.
@@ -164,7 +164,9 @@ def test_a_model_and_a_checkpoint_of_an_older_version(
     assert honlearn("predict", old).code == 0
     checkpoint = tmp_path / "old.safetensors"
     checkpoint.write_bytes(as_safetensors({"w": np.zeros(2)}, {"format": "honlearn-checkpoint-1"}))
-    clf = hl.DGEClassifier(hl.load_network(files.net), training=hl.Training(checkpoint=checkpoint))
+    clf = hl.DGEClassifier(
+        hl.load_network(files.net), learner="sage", training=hl.Training(checkpoint=checkpoint)
+    )
     nodes, labels = (part[:18] for part in read_labels(files.labels))
     with pytest.raises(hl.errors.FormatError, match="not a checkpoint of this version of hon") as error:
         clf.fit(nodes, labels)

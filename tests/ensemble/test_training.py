@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +13,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from model_cases import small_network
+from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.base import clone
 
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.checkpoint import load_checkpoint
 from honlearn.ensemble.ensemble import Architecture, Ensemble, surroundings
-from honlearn.ensemble.examples import Examples, shuffled_batches, split
+from honlearn.ensemble.examples import Examples, shuffled_batches, split, splits
 from honlearn.ensemble.loop import TrainingOptions
 from honlearn.ensemble.training import Problem, Trainer
 from honlearn.errors import FormatError
@@ -70,54 +73,116 @@ def test_threads_change_nothing() -> None:
     assert all(torch.equal(one[name], two[name]) for name in one)
 
 
-def test_held_back_examples_are_predicted_by_the_best_weights() -> None:
-    together = trainer()
+class Watching(Trainer):
+    """Keeps what it predicts for its validation parts after every epoch, by stage and group."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.seen: dict[tuple[int, int], list[NDArray[np.float64]]] = defaultdict(list)
+
+    def _held_logits(self) -> torch.Tensor:
+        logits = super()._held_logits()
+        for place, group in enumerate(self.at.active):
+            self.seen[self.at.stage, group].append(logits[place].double().numpy().copy())
+        return logits
+
+
+def cross_fitted(
+    epochs: list[NDArray[np.float64]], labels: NDArray[np.int64], weights: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return what each half of a part is given in the epoch in which the other half loses least."""
+    proba = [softmax(logits, 1) for logits in epochs]
+    out = np.full_like(proba[0], np.nan)
+    for judged, told in ((0, 1), (1, 0)):
+        losses = []
+        for one in proba:
+            by_example = -np.log(one[np.arange(len(labels)), labels])[judged::2]
+            losses.append(np.average(by_example, weights=weights[judged::2]))
+        out[told::2] = proba[int(np.argmin(losses))][told::2]
+    return out
+
+
+def check_held(run: Watching) -> None:
+    """Compare what was held back with a direct computation from the predictions of all epochs."""
+    found, known = run.held(), examples()
+    assert found.proba.dtype == np.float32
+    assert np.array_equal(found.truth, known.labels[found.positions])
+    of_truth = np.take_along_axis(found.proba, found.truth[..., None], 2)[..., 0]
+    assert np.array_equal(found.probability, of_truth.astype(np.float64))
+    for place, epochs in enumerate(run.seen[key] for key in sorted(run.seen)):
+        own = found.positions[place]
+        expected = cross_fitted(epochs, known.labels[own], known.weights[own])
+        np.testing.assert_allclose(found.proba[place], expected, rtol=1e-5, atol=1e-7)
+
+
+def test_held_back_examples_are_predicted_in_the_epoch_that_suits_the_other_half() -> None:
+    options = dataclasses.replace(OPTIONS, max_epochs=12, learning_rate=0.05)
+    together = trainer(kind=Watching, options=options)
     together.fit()
-    held, probability = together.held_probability()
-    assert held.shape == probability.shape == (4, 8)
-    for learner in range(4):
-        alone = trainer(learners=[learner])
-        alone.fit()
-        # A learner's best epoch is the one with the least loss on the part that it holds back.
-        best = min(row["validation_loss"] for row in alone.at.history)
-        np.testing.assert_allclose(-np.log(probability[learner]).mean(), best, rtol=1e-5)
+    held = together.held()
+    assert held.positions.shape == held.truth.shape == (4, 8)
+    assert held.proba.shape == (4, 8, 3)
+    check_held(together)
     # Learners leave at different epochs, and all of them predict.
     assert len(set(together.at.best_epochs[0])) > 1
-    assert len(np.unique(held, axis=0)) == 4
+    assert len(np.unique(held.positions, axis=0)) == 4
+    # The halves are not of one epoch everywhere, else the test could not tell them apart.
+    best = [
+        np.argmin([-np.log(softmax(one, 1)[np.arange(8), truth]).mean() for one in together.seen[0, i]])
+        for i, truth in enumerate(held.truth)
+    ]
+    whole = np.stack([softmax(together.seen[0, i][epoch], 1) for i, epoch in enumerate(best)])
+    assert np.abs(whole - held.proba).max() > 1e-3
+    for learner in range(4):
+        alone = trainer(learners=[learner], options=options)
+        alone.fit()
+        assert alone.held().proba[0].tobytes() == held.proba[learner].tobytes()
+
+
+def test_an_example_held_back_alone_has_no_other_half() -> None:
+    options = dataclasses.replace(OPTIONS, validation_fraction=0.03)
+    run = trainer(kind=Watching, options=options)
+    run.fit()
+    held = run.held()
+    assert held.positions.shape == (4, 1)
+    for learner, label in enumerate(held.truth[:, 0]):
+        given = [softmax(epoch, 1)[0] for epoch in run.seen[0, learner]]
+        best = max(given, key=lambda row: row[label])
+        np.testing.assert_allclose(held.proba[learner, 0], best, rtol=1e-5)
 
 
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("variant", ["pool", "concat", "attn", "batch"])
 def test_learners_that_are_pooled_hold_back_one_part(variant: str, shared: bool) -> None:
-    run = trainer(variant, shared)
+    run = trainer(variant, shared, kind=Watching)
     run.fit()
-    held, probability = run.held_probability()
-    assert held.shape == probability.shape == (1, 8)
-    assert np.array_equal(held[0], split(examples().labels, 0.2, 5, "joint")[1])
-    best = min(row["validation_loss"] for row in run.at.history)
-    np.testing.assert_allclose(-np.log(probability[0]).mean(), best, rtol=1e-5)
+    held = run.held()
+    assert held.positions.shape == (1, 8)
+    assert np.array_equal(held.positions[0], split(examples().labels, 0.2, 5, "joint")[1])
+    check_held(run)
 
 
 def test_every_draw_of_a_bag_star_predicts_its_own_validation_part() -> None:
-    run = trainer("bag", True)
+    run = trainer("bag", True, kind=Watching)
     state = {name: tensor.clone() for name, tensor in run.fit().items()}
-    held, probability = run.held_probability()
-    assert held.shape == probability.shape == (4, 8)
-    for stage in range(4):
-        assert np.array_equal(held[stage], split(examples().labels, 0.2, 5, stage)[1])
-        best = min(row["validation_loss"] for row in run.at.history if row["stage"] == stage)
-        np.testing.assert_allclose(-np.log(probability[stage]).mean(), best, rtol=1e-5)
+    held = run.held()
+    assert held.positions.shape == (4, 8)
+    assert np.array_equal(held.positions, splits(examples().labels, 0.2, 5, range(4))[1])
+    assert len(run.seen) == 4
+    check_held(run)
     # Predicting changes neither the states nor the next predictions.
     assert all(torch.equal(torch.cat([one[name] for one in run.finished]), state[name]) for name in state)
-    assert run.held_probability()[1].tobytes() == probability.tobytes()
+    assert run.held().proba.tobytes() == held.proba.tobytes()
 
 
 @pytest.mark.parametrize(("variant", "shared"), [("bag", False), ("bag", True), ("pool", False)])
 def test_where_nothing_is_held_back_nothing_is_predicted(variant: str, shared: bool) -> None:
     run = trainer(variant, shared, options=dataclasses.replace(OPTIONS, validation_fraction=0.0))
     run.fit()
-    held, probability = run.held_probability()
-    assert held.shape == probability.shape == (1 if variant == "pool" else 4, 0)
+    held = run.held()
+    groups = 1 if variant == "pool" else 4
+    assert held.positions.shape == held.probability.shape == (groups, 0)
+    assert held.proba.shape == (groups, 0, 3)
 
 
 class Killed(Exception):
@@ -157,7 +222,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(variant: str, shared: bool, tmp_
     assert run.at.history == straight.at.history
     assert run.at.best_epochs == straight.at.best_epochs
     assert all(torch.equal(got[name], expected[name]) for name in expected)
-    for ours, theirs in zip(run.held_probability(), straight.held_probability(), strict=True):
+    for ours, theirs in zip(run.held(), straight.held(), strict=True):
         assert ours.tobytes() == theirs.tobytes()
 
 
@@ -173,7 +238,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_best_epoch_of_each_learner_is_restored() -> None:
-    class Watching(Trainer):
+    class Noting(Trainer):
         def _validate(self) -> tuple[list[float], list[float]]:
             losses, scores = super()._validate()
             state = {name: tensor.clone() for name, tensor in self.ensemble.state_dict().items()}
@@ -183,7 +248,7 @@ def test_the_best_epoch_of_each_learner_is_restored() -> None:
 
     seen: dict[int, list[tuple[float, dict[str, torch.Tensor]]]] = defaultdict(list)
     options = dataclasses.replace(OPTIONS, max_epochs=12, patience=3, learning_rate=0.1)
-    run = trainer(options=options, kind=Watching)
+    run = trainer(options=options, kind=Noting)
     state = run.fit()
     for learner in range(4):
         losses = [loss for loss, _ in seen[learner]]

@@ -28,6 +28,9 @@ def _fit(name: str, task: str, **more: Any) -> Any:
     network = small_network()
     entry = find_model(name, task)
     wanted = {**_ENSEMBLE, "width": 4, "dimensions": 4, **more}
+    if wanted.get("learner") == "auto":
+        # Widths are those of a learner that is named.
+        del wanted["widths"]
     model = entry.make(network, **{key: value for key, value in wanted.items() if key in entry.keywords()})
     if task == "links":
         return model.fit()
@@ -41,6 +44,14 @@ def _make_models(*models: tuple[str, str]) -> Callable[[Path], None]:
             _fit(name, task).save(folder / f"{task}-{name}")
 
     return make
+
+
+def _make_bags(folder: Path) -> None:
+    """Save bags of one kind of learner, of many with one set of weights, and of several components."""
+    _make_models(("dge-bag", "nodes"), ("dge-concat*", "nodes"))(folder)
+    selected = _fit("dge-bag", "nodes", learner="auto", n_learners=4, max_epochs=1, kernel_share=0.25)
+    assert len(selected.components_) > 1
+    selected.save(folder / "nodes-dge-auto")
 
 
 def _use_model(path: Path) -> None:
@@ -82,7 +93,7 @@ def _use_checkpoint(path: Path) -> None:
 
 
 TARGETS = [
-    Target("node-model", _make_models(("dge-bag", "nodes"), ("dge-concat*", "nodes")), _use_model, cases=120),
+    Target("node-model", _make_bags, _use_model, cases=120),
     Target("link-model", _make_models(("dge-pool", "links")), _use_model, cases=80),
     Target(
         "baseline-model",

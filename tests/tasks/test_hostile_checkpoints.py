@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -18,7 +17,6 @@ from honlearn.ensemble.checkpoint import save_checkpoint
 from honlearn.ensemble.training import Trainer
 from honlearn.errors import FormatError
 from honlearn.stored import read_safetensors
-from honlearn.tasks.held import HeldOutScore, Ledger
 from honlearn.tasks.nested import nested
 
 OPTIONS = {**FAST, "max_epochs": 4, "patience": 4}
@@ -115,24 +113,3 @@ def test_records_and_tensors_that_do_not_fit_are_told(
     with pytest.raises(FormatError, match=told) as caught:
         go_on(path)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("done", "tensors", "told"),
-    [
-        ([["x", 0.0, 0.0, 0.0]], {}, "'done' must be a list of 4 numbers"),
-        ([[1, 0.0]], {}, "'done' must be a list of 4 numbers"),
-        (7, {}, "'done' must be a list"),
-        ([], {}, "does not fit this training"),
-        ([[1, 0.0, 0.0, 0.0]], {"probability0": torch.zeros(3)}, "does not fit this training"),
-    ],
-)
-def test_the_ledger_of_a_choice_is_as_careful(tmp_path: Path, done: Any, tensors: Any, told: str) -> None:
-    path = tmp_path / "choice.ckpt"
-    whole = {
-        "probability0": torch.zeros(5, dtype=torch.float64),
-        "n_votes0": torch.zeros(5, dtype=torch.int64),
-    }
-    save_checkpoint(path, "mark", {"done": done}, {**whole, **tensors})
-    with pytest.raises(FormatError, match=told):
-        Ledger(path, "mark").resume([HeldOutScore(probability=np.zeros(5), n_votes=np.zeros(5, np.int64))])

@@ -25,7 +25,7 @@ from honlearn.tasks.storage import _config_digest
 
 Edit = Callable[[dict[str, Any]], Any]
 LEARNER, TRAINING = "parameters.learner.parameters.", "parameters.training.parameters."
-KERNEL = "parameters.path_kernel"
+KERNEL, COMPONENT, VECTORS = "parameters.path_kernel", "components.0.", "component0.path_vectors"
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +60,11 @@ def put(path: str, value: Any) -> Edit:
     """Return an edit that sets the value at a dotted path."""
 
     def edit(config: dict[str, Any]) -> None:
+        target: Any = config
         *owners, last = path.split(".")
         for owner in owners:
-            config = config[owner]
-        config[last] = value
+            target = target[int(owner) if isinstance(target, list) else owner]
+        target[int(last) if isinstance(target, list) else last] = value
 
     return edit
 
@@ -77,7 +78,9 @@ def test_a_copy_with_repaired_digests_is_loaded(model: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-@pytest.mark.parametrize("part", ["ensemble.", "path_vectors", "kernel_proba", "features.data"])
+@pytest.mark.parametrize(
+    "part", ["component0.ensemble.", "component0.path_vectors", "kernel_proba", "features.data"]
+)
 def test_weights_that_are_not_finite_are_refused(
     model: Path, tmp_path: Path, part: str, value: float
 ) -> None:
@@ -163,9 +166,30 @@ def test_a_file_elsewhere_is_not_listed(model: Path, tmp_path: Path) -> None:
         (put("best_epochs", [1, "x"]), "'best_epochs' must be a list of whole numbers"),
         (put("history", {"loss": 1}), "'history' must be a list of JSON objects"),
         (put("history", [{"loss": [1]}]), "'loss' must be a number or text"),
-        (put("power_results", [{"gain": "x"}]), "'gain' must be a number"),
+        (put("selection_results", [{"gain": "x"}]), "'gain' must be a number"),
         (put("kernel_share", 7), "'kernel_share' must be a number from 0 to 1"),
         (put("kernel_share", "auto"), "'kernel_share' must be a number from 0 to 1"),
+        (put("components", []), "a bag without components"),
+        (put("components", 7), "'components' must be a list"),
+        (put("components", [7]), "'components' must be a list of JSON objects"),
+        (put(COMPONENT + "share", 2), "'share' must be a number from 0 to 1"),
+        (put(COMPONENT + "share", 0.5), "shares of the components do not sum to 1"),
+        (put(COMPONENT + "epochs", []), "not what a component holds"),
+        (put(COMPONENT + "epochs", ["x"]), "'epochs' must be a list of whole numbers"),
+        (put(COMPONENT + "learners", []), "'learners' must name learners"),
+        (put(COMPONENT + "learners", ["sage"]), "'learners' must name learners"),
+        (put(COMPONENT + "learners.0.object", "PathKernel"), "is not known|must name learners"),
+        (put(COMPONENT + "learners.0.parameters.widths", "wide"), "'widths' parameter of SAGE"),
+        (put(COMPONENT + "learners.0.parameters.widths", (16, 12)), "do not belong together"),
+        (put(COMPONENT + "learners.0.parameters.magic", 1), "'magic' is not known"),
+        (put(COMPONENT + "n_learners", 0), "'n_learners' must be a whole number from 1 to"),
+        (put(COMPONENT + "n_learners", 2**40), "'n_learners' must be a whole number from 1 to"),
+        (put(COMPONENT + "n_learners", 2**16), "does not belong to these weights|do not belong together"),
+        (put(COMPONENT + "n_learners", 2), "do not belong together"),
+        (put(COMPONENT + "first_order", 3), "'first_order' must be"),
+        (put(COMPONENT + "magic", 3), "'magic' is not known"),
+        (lambda config: config["components"].append(dict(config["components"][0])), "do not belong together"),
+        (lambda config: config["components"][0].pop("share"), "'share' is not there"),
     ],
 )
 def test_configs_of_other_types_are_refused_in_one_line(
@@ -181,7 +205,7 @@ def test_parameters_that_need_more_memory_than_the_weights_are_refused(model: Pa
     """Nothing of that size is made: at 65,000 × 65,000 numbers a learner this would end the process."""
 
     def edit(config: dict[str, Any]) -> None:
-        config["parameters"]["learner"]["parameters"]["widths"] = [65_000, 65_000]
+        config["components"][0]["learners"][0]["parameters"]["widths"] = [65_000, 65_000]
 
     with pytest.raises(FormatError, match="does not belong to these weights"):
         load_model(repaired(model, tmp_path / "copy", edit))
@@ -204,9 +228,13 @@ def test_a_config_nested_too_deep_is_refused(model: Path, tmp_path: Path, deep: 
         (lambda held: held["features.indptr"].__setitem__(5, 10**6), "no sparse matrix"),
         (lambda held: held["features.shape"].__setitem__(1, -1), "no sparse matrix"),
         (lambda held: held.update({"features.data": held["features.data"].double()}), "must be of kind f4"),
-        (lambda held: held.update({"path_vectors": held["path_vectors"][:-1].clone()}), r"shape \(60, any\)"),
+        (lambda held: held.update({VECTORS: held[VECTORS][:-1].clone()}), r"shape \(60, any\)"),
         (lambda held: held.update({"kernel_proba": held["kernel_proba"].T.contiguous()}), r"shape \(60, 3\)"),
         (lambda held: held.update({"other": torch.zeros(1)}), "'other' is not what a model holds"),
+        (lambda held: held.update({"component0.other": torch.zeros(1)}), "not what a component holds"),
+        (lambda held: held.update({"component0.ensemble.x": torch.zeros(1)}), "do not belong together"),
+        (lambda held: held.update({"component1.x": torch.zeros(1)}), "do not belong together"),
+        (lambda held: held.update({"components": torch.zeros(1)}), "do not belong together"),
         (lambda held: held.clear(), "do not belong together|is not what"),
     ],
 )
@@ -228,7 +256,7 @@ def test_probabilities_of_a_kernel_that_are_none_are_refused(
 def test_weights_that_overflow_are_told_when_they_predict(model: Path, tmp_path: Path) -> None:
     def edit(held: dict[str, torch.Tensor]) -> None:
         for name, tensor in held.items():
-            if name.startswith("ensemble."):
+            if name.startswith("component0.ensemble."):
                 tensor.copy_(torch.randn(tensor.shape, generator=torch.Generator().manual_seed(0)) * 3e38)
 
     loaded = load_model(repaired(model, tmp_path / "copy", tensors=lambda held: (edit(held), _clamp(held))))
@@ -245,7 +273,7 @@ def _clamp(held: dict[str, torch.Tensor]) -> None:
 
 def test_weights_of_another_type_are_not_rounded_in_silence(model: Path, tmp_path: Path) -> None:
     def edit(held: dict[str, torch.Tensor]) -> None:
-        name = next(name for name in held if name.startswith("ensemble."))
+        name = next(name for name in held if name.startswith("component0.ensemble."))
         held[name] = torch.full_like(held[name], 1e300, dtype=torch.float64)
 
     with pytest.raises(FormatError, match=r"must be torch.float32. Got torch.float64 instead"):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 from sklearn.base import clone
 from task_cases import FAST, communities, make_classifier
 
@@ -19,9 +18,9 @@ from honlearn.ensemble.examples import Examples
 from honlearn.ensemble.training import Trainer
 from honlearn.errors import ParameterError
 from honlearn.hon.edgelist import from_edges
-from honlearn.path_kernel.calibration import Rows
 from honlearn.path_kernel.path_vectors import choose_vectors
-from honlearn.path_kernel.ridge import KernelPrediction, best_share, fit_kernel
+from honlearn.path_kernel.ridge import fit_kernel
+from honlearn.tasks.shares import stacked_shares
 
 VARIANTS = [
     ("bag", False), ("bag", True), ("pool", False), ("pool", True), ("concat", False), ("concat", True),
@@ -48,88 +47,12 @@ def known() -> Examples:
 def chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let fits of the training part find at once what they would choose; that they do is tested by itself."""
     found = vectors()
-    monkeypatch.setattr("honlearn.tasks.nodes.choose_vectors", lambda *_: found)
+    monkeypatch.setattr("honlearn.tasks.node_fit.choose_vectors", lambda *_: found)
 
 
 def fitted(**given: Any) -> DGEClassifier:
     hon, nodes, y = communities()
     return make_classifier(hon, **{**SHORT, **given}).fit(nodes[TRAIN], y[TRAIN])
-
-
-# --- the best share ----------------------------------------------------------------------------------
-
-
-def example(labels: NDArray[np.int64], weights: Rows | None = None) -> Examples:
-    weights = np.ones(len(labels)) if weights is None else weights
-    return Examples(np.arange(len(labels), dtype=np.int32), labels, weights.astype(np.float32))
-
-
-def judged(kernel_right: Rows, learned: Rows, weights: Rows | None = None) -> float:
-    """Return the share of a kernel that gives these probabilities to the truth, where learners give those."""
-    some = example(np.zeros(len(kernel_right), np.int64), weights)
-    proba = np.column_stack([kernel_right, 1 - kernel_right]).astype(np.float32)
-    return best_share(KernelPrediction(proba, 0.0, 1.0), some, np.arange(len(learned))[None], learned[None])
-
-
-def test_noise_has_no_share() -> None:
-    random = np.random.default_rng(0)
-    assert judged(random.uniform(0, 1, 200), np.full(200, 0.9)) == 0
-
-
-def test_a_kernel_that_is_right_where_learners_err_has_a_share() -> None:
-    learned = np.where(np.arange(100) % 5 == 0, 0.02, 0.95)
-    # 0.2 log(0.02 + 0.88 s) + 0.8 log(0.95 - 0.55 s) has its most at 0.33.
-    assert judged(np.where(np.arange(100) % 5 == 0, 0.9, 0.4), learned) == 0.35
-    # A better one has more, and never more than half.
-    assert judged(np.full(100, 0.9), learned) == 0.5
-    assert judged(np.ones(100), np.full(100, 0.01)) == 0.5
-
-
-def test_the_share_is_the_best_for_the_mean_of_learners_that_all_held_an_example_back() -> None:
-    random = np.random.default_rng(3)
-    for _ in range(20):
-        some = example(random.integers(0, 2, 30), random.uniform(0.2, 3, 30))
-        proba = softmax(random.normal(size=(30, 2)), 1).astype(np.float32)
-        # 20 … 29 were never held back and do not count.
-        held = np.stack([random.permutation(20) for _ in range(5)])
-        given = random.uniform(0.05, 0.95, held.shape)
-        gains = {}
-        for share in np.arange(11) / 20:
-            gains[float(share)] = 0.0
-            for place in range(20):
-                learned = given[held == place].mean()
-                mixed = (1 - share) * learned + share * proba[place, some.labels[place]]
-                gains[float(share)] += some.weights[place] * np.log(mixed)
-        assert best_share(KernelPrediction(proba, 0.0, 1.0), some, held, given) == max(
-            gains, key=lambda s: gains[s]
-        )
-
-
-def test_few_votes_stand_for_all_learners() -> None:
-    # Learners err each on their own, so that their mean is better than any of them, and than the kernel.
-    random = np.random.default_rng(0)
-    labels, learners = np.zeros(4000, np.int64), 40
-    given = expit(random.normal(1, 1.5, (learners, 4000)))
-    kernel_right = np.where(random.random(4000) < 0.8, 0.9, 0.1).astype(np.float32)
-    kernel = KernelPrediction(np.column_stack([kernel_right, 1 - kernel_right]), 0.0, 1.0)
-    everyone = np.repeat(np.arange(4000)[None], learners, 0)
-    truth = best_share(kernel, example(labels), everyone, given)
-    few = np.stack([np.sort(random.permutation(4000)[:200]) for _ in range(learners)])
-    estimate = best_share(kernel, example(labels), few, np.take_along_axis(given, few, 1))
-    one = best_share(kernel, example(labels), everyone[:1], given[:1])
-    assert abs(estimate - truth) <= 0.1 < one - truth
-
-
-def test_weights_count_in_the_share() -> None:
-    learned, kernel = np.array([0.9, 0.1]), np.array([0.1, 0.9])
-    assert judged(kernel, learned, np.array([1.0, 0.01])) == 0
-    assert judged(kernel, learned, np.array([0.01, 1.0])) == 0.5
-
-
-def test_where_nothing_was_held_back_it_is_a_quarter() -> None:
-    two = example(np.array([0, 1]))
-    some = KernelPrediction(np.full((2, 2), 0.5, np.float32), 0.0, 1.0)
-    assert best_share(some, two, np.empty((3, 0), np.int64), np.empty((3, 0))) == 0.25
 
 
 # --- the mix -----------------------------------------------------------------------------------------
@@ -147,7 +70,7 @@ def test_the_prediction_is_the_mix_of_learners_and_kernel(variant: str, shared: 
     alone = kernel.kernel_proba_
     assert np.array_equal(kernel.predict_proba(nodes), alone)
     assert np.array_equal(mixed.kernel_proba_, alone)
-    assert auto.kernel_share_ in np.arange(11) / 20
+    assert 0 < auto.kernel_share_ < 1
     # A subset in another order has the rows that belong to it.
     some = np.array([41, 3, 17, 3])
     assert np.array_equal(kernel.predict_proba(nodes[some]), alone[some])
@@ -190,7 +113,7 @@ def test_with_neither_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None
     def refuse(*_: Any) -> None:
         raise AssertionError("vectors are chosen for nobody")
 
-    monkeypatch.setattr("honlearn.tasks.nodes.choose_vectors", refuse)
+    monkeypatch.setattr("honlearn.tasks.node_fit.choose_vectors", refuse)
     model = fitted(path_features=0, kernel_share=0)
     assert (model.path_vectors_, model.kernel_proba_, model.kernel_share_) == (None, None, 0.0)
 
@@ -220,15 +143,19 @@ def test_the_share_is_chosen_on_what_the_search_held_back(
         seen.append((self.schedule, judge(self)))
         return seen[-1][1]
 
-    judge = Trainer.held_probability
-    monkeypatch.setattr(Trainer, "held_probability", watching)
+    judge = Trainer.held
+    monkeypatch.setattr(Trainer, "held", watching)
     model = fitted(variant=variant, shared=shared, refit=refit, validation_fraction=0.2)
-    ((schedule, (held, probability)),) = seen
+    ((schedule, held),) = seen
     assert schedule is None
-    assert held.shape == ((3, 9) if variant == "bag" else (1, 9))
-    assert model.kernel_share_ == best_share(
-        fit_kernel(vectors()[1].values, known(), 3, 0), known(), held, probability
-    )
+    assert held.positions.shape == ((3, 9) if variant == "bag" else (1, 9))
+    # Examples that no learner held back do not count, the others by the mean of those that did.
+    learned = np.full(len(known()), np.nan)
+    for place in np.unique(held.positions):
+        learned[place] = held.probability[held.positions == place].mean()
+    kernel = fit_kernel(vectors()[1].values, known(), 3, 0).proba[known().nodes, known().labels]
+    shares = stacked_shares([learned, kernel.astype(np.float64)], np.ones(len(known())), 0)
+    assert model.kernel_share_ == pytest.approx(shares[1], rel=1e-12)
     # Learners of two epochs leave much to the kernel.
     assert model.kernel_share_ > 0.2
 

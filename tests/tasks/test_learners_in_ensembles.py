@@ -215,9 +215,9 @@ def test_a_mixed_bag_chooses_its_network(task: str) -> None:
     counts = honlearn.count_grams(tiny_paths(), order=2)
     given = {"network": counts, "structure": Structure(min_support=2), "max_epochs": 1, "refit": 0}
     model = fit(case, **given)
-    assert model.search_results_["chosen"].sum() == 1
-    # Learners 0 and 1 judge first, of the first two kinds, then 2.
-    assert model.search_results_["learners"].tolist() == [3, 3, 3]
+    assert model.selection_results_["chosen"].sum() == 1
+    # Half of the four learners judge: 0 and 1, of the first two kinds.
+    assert model.selection_results_["learners"].tolist() == [2, 2, 2]
     plain = fit(case, **given | {"network": model.network_, "structure": None})
     assert plain.predict_proba(asked(case)).tobytes() == model.predict_proba(asked(case)).tobytes()
 
@@ -227,7 +227,7 @@ def test_a_mixed_bag_chooses_the_power_of_weights_where_it_is_open() -> None:
     model = fit(case, learner=[SAGE(6, edge_power="auto"), GCN(6, edge_power=0.1)], max_epochs=1)
     kinds = model.architecture_.kinds
     assert [kind.edge_power for kind in kinds] == [model.edge_power_, 0.1]
-    assert len(model.power_results_) == 4
+    assert len(model.selection_results_) == 4
 
 
 def test_names_and_objects_can_be_mixed() -> None:

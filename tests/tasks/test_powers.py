@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from choice_cases import Designed, Rows
 from sklearn.base import clone
 from task_cases import FAST, communities, make_classifier
 
 import honlearn as hl
 from honlearn.ensemble.training import Trainer
-from honlearn.errors import FormatError, ParameterError
+from honlearn.errors import ParameterError
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import SAGE
 from honlearn.learners.base import USUAL_POWER
-from honlearn.tasks.held import Held, HeldOutScore, Ledger
-from honlearn.tasks.powers import POWERS, choose_power
+from honlearn.tasks.choice import Candidate
+from honlearn.tasks.held import HeldOutScore
+from honlearn.tasks.node_fit import POWERS, NodeFitting
 
 SHORT = {**FAST, "path_features": 0, "kernel_share": 0.0}
 TRAIN = np.arange(60) % 4 < 3
-
-
-def chosen_by(
-    probabilities: Mapping[float, float], spread: float = 0.0, learners: int = 16
-) -> tuple[float, Any]:
-    """Choose where each learner holds back eight of forty examples and gives such probabilities to the truth.
-
-    With powers other than the usual one every second example is `spread` better, the next as much worse.
-    """
-
-    def judge(power: float, some: range) -> Held:
-        held = np.array([np.arange(8) + 8 * (i % 5) for i in some])
-        uneven = 0.0 if power == USUAL_POWER else spread
-        return held, probabilities[power] * np.exp(uneven * (-1.0) ** held)
-
-    return choose_power(judge, 40, learners, show=False)
 
 
 def loud() -> tuple[HigherOrderNetwork, list[str], list[str]]:
@@ -57,63 +42,60 @@ def loud() -> tuple[HigherOrderNetwork, list[str], list[str]]:
 # --- the choice --------------------------------------------------------------------------------------
 
 
-def test_the_power_that_loses_least_wins() -> None:
-    chosen, table = chosen_by({0.0: 0.5, 0.25: 0.9, 0.5: 0.6, 1.0: 0.4})
-    assert chosen == 0.25
+def designed(probabilities: dict[float, float], spread: float = 0.0) -> Designed:
+    """Return searches that give the truth such probabilities by the power of the edge weights.
+
+    With powers other than the usual one every second example held back is `spread` better, the next worse.
+    """
+
+    def probability(one: Candidate) -> Rows:
+        power = float(one.key.removeprefix("edge power "))
+        turns = np.where(np.arange(int(TRAIN.sum())) // 4 % 2, 1.0, -1.0)
+        return probabilities[power] * np.exp(0 * turns if power == USUAL_POWER else spread * turns)
+
+    return Designed(probability)
+
+
+def resolved(search: Designed, monkeypatch: pytest.MonkeyPatch, **given: Any) -> Any:
+    """Return a classifier that has fitted, whose choice was made on designed predictions."""
+    hon, nodes, y = communities()
+    monkeypatch.setattr(NodeFitting, "_search", lambda self, examples, *wanted: search(*wanted))
+    model = make_classifier(hon, **{**SHORT, "max_epochs": 1, "edge_power": "auto", **given})
+    return model.fit(nodes[TRAIN], y[TRAIN])
+
+
+def test_the_power_that_loses_least_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = designed({0.0: 0.5, 0.25: 0.9, 0.5: 0.6, 1.0: 0.4})
+    model = resolved(search, monkeypatch)
+    table = model.selection_results_
+    assert model.edge_power_ == model.architecture_.kinds[0].edge_power == 0.25
     assert table["edge_power"].tolist() == [0.25, 0.5, 0.0, 1.0]
     assert table["chosen"].tolist() == [True, False, False, False]
-    assert table["learners"].tolist() == [3] * 4
+    # As many learners as hold back every example once.
+    assert table["learners"].tolist() == [4] * 4
+    assert table["members"].tolist() == [3, 0, 0, 0]
     assert table["loss"].tolist() == pytest.approx([-np.log(x) for x in (0.9, 0.6, 0.5, 0.4)])
-    assert table["gain"].tolist() == pytest.approx([np.log(x / 0.6) for x in (0.9, 0.6, 0.5, 0.4)])
+    gains = [np.log(x / 0.6) for x in (0.9, 0.5, 0.4)]
+    assert table["gain"].dropna().tolist() == pytest.approx(gains)
+    assert np.isnan(table["gain"].iloc[1])
 
 
-def test_the_usual_power_stays_where_the_gain_is_within_noise() -> None:
-    close = {0.0: 0.5, 0.25: 0.51, 0.5: 0.5, 1.0: 0.5}
-    chosen, table = chosen_by(close, spread=0.5)
-    best = table.iloc[0]
-    assert best["gain"] <= best["standard_error"]
-    assert chosen == USUAL_POWER
+def test_the_usual_power_stays_where_the_gain_is_within_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    close = {0.0: 0.5, 0.25: 0.55, 0.5: 0.5, 1.0: 0.5}
+    model = resolved(designed(close, spread=0.5), monkeypatch)
+    table = model.selection_results_
+    best = table[table["edge_power"] == 0.25].iloc[0]
+    assert 0 < best["gain"] <= best["standard_error"]
+    assert model.edge_power_ == USUAL_POWER
     assert table.loc[table["chosen"], "edge_power"].tolist() == [USUAL_POWER]
-    assert chosen_by(close)[0] == 0.25
-
-
-@pytest.mark.parametrize(("learners", "judges"), [(1, 2), (8, 2), (16, 3), (64, 12)])
-def test_a_few_learners_judge(learners: int, judges: int) -> None:
-    _, table = chosen_by(dict.fromkeys(POWERS, 0.5), learners=learners)
-    assert table["learners"].tolist() == [judges] * 4
+    assert resolved(designed(close), monkeypatch).edge_power_ == 0.25
 
 
 def test_without_examples_held_back_nothing_is_chosen() -> None:
-    nothing = np.zeros((2, 0), np.int64), np.zeros((2, 0))
-    chosen, table = choose_power(lambda power, some: nothing, 3, 4, show=False)
-    assert chosen == USUAL_POWER
-    assert table["loss"].isna().all()
-
-
-@pytest.mark.parametrize("judged", [1, 3])
-def test_a_killed_choice_goes_on(judged: int, tmp_path: Path) -> None:
-    asked: list[float] = []
-
-    def judge(power: float, some: range) -> Held:
-        if len(asked) == judged:
-            raise KeyboardInterrupt("on purpose")
-        asked.append(power)
-        return np.array([np.arange(8) + i for i in some]), np.full((len(some), 8), 0.5 + power / 4)
-
-    path = tmp_path / "fit.power"
-    with pytest.raises(KeyboardInterrupt, match="on purpose"):
-        choose_power(judge, 40, 16, False, Ledger(path, "mark", 0.0))
-    assert asked == list(POWERS[:judged])
-    asked.clear()
-    judged = 99
-    chosen, table = choose_power(judge, 40, 16, False, Ledger(path, "mark", 0.0))
-    assert asked == list(POWERS[-len(asked) :])
-    assert len(asked) < len(POWERS)
-    whole, expected = choose_power(judge, 40, 16, False)
-    assert chosen == whole == 1.0
-    assert table.drop(columns="cpu_seconds").equals(expected.drop(columns="cpu_seconds"))
-    with pytest.raises(FormatError, match="belongs to a fit with other data, parameters or seed"):
-        choose_power(judge, 40, 16, False, Ledger(path, "another"))
+    hon, nodes, _ = communities()
+    model = make_classifier(hon, **SHORT, edge_power="auto").fit(nodes[:3], list("abc"))
+    assert model.edge_power_ == USUAL_POWER
+    assert model.selection_results_["loss"].isna().all()
 
 
 # --- the fit -----------------------------------------------------------------------------------------
@@ -125,9 +107,9 @@ def test_weights_that_lead_astray_are_ignored() -> None:
     chosen = make_classifier(hon, **settings, edge_power="auto").fit(nodes[::2], labels[::2])
     assert chosen.edge_power_ == 0.0
     # The less the weights count, the better.
-    assert chosen.power_results_["edge_power"].tolist() == [0.0, 0.25, 0.5, 1.0]
+    assert chosen.selection_results_["edge_power"].tolist() == [0.0, 0.25, 0.5, 1.0]
     plain = make_classifier(hon, **settings, edge_power=0.0).fit(nodes[::2], labels[::2])
-    assert not hasattr(plain, "power_results_")
+    assert not hasattr(plain, "selection_results_")
     # It is the fit with that power, to the last bit.
     assert np.array_equal(chosen.predict_proba(nodes), plain.predict_proba(nodes))
 
@@ -140,7 +122,7 @@ def test_another_fit_chooses_anew() -> None:
     clf.set_params(learner__edge_power=1.0).fit(nodes[TRAIN], y[TRAIN])
     assert clf.architecture_.kinds[0].edge_power == 1.0
     assert not hasattr(clf, "edge_power_")
-    assert not hasattr(clf, "power_results_")
+    assert not hasattr(clf, "selection_results_")
     again = clone(clf).fit(nodes[TRAIN], y[TRAIN])
     assert np.array_equal(clf.predict_proba(nodes), again.predict_proba(nodes))
 
@@ -149,7 +131,7 @@ def test_with_a_network_that_is_chosen_too() -> None:
     words = [["a", "b", "c"], ["d", "b", "e"], ["c", "a", "d"], ["e", "d", "a"]] * 30
     counts = hl.count_grams(words, order=2)
     clf = make_classifier(counts, **SHORT, edge_power="auto").fit(["a", "b", "c", "d", "e"], [0, 1, 0, 1, 1])
-    assert len(clf.search_results_) > 1
+    assert len(clf.selection_results_) > 1
     assert clf.edge_power_ in POWERS
 
 
@@ -169,7 +151,7 @@ def test_killed_after_the_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         patch.setattr(Trainer, "_maybe_save", die)
         with pytest.raises(KeyboardInterrupt, match="on purpose"):
             make_classifier(hon, **given).fit(nodes[TRAIN], y[TRAIN])
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["fit", "fit.power"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fit", "fit.choice"]
     with monkeypatch.context() as patch:
         patch.delattr(HeldOutScore, "update")  # no learner is trained for the choice again
         resumed = make_classifier(hon, **given).fit(nodes[TRAIN], y[TRAIN])
@@ -184,7 +166,7 @@ def test_what_was_chosen_is_saved(tmp_path: Path) -> None:
     clf.save(tmp_path / "model")
     again = hl.load_model(tmp_path / "model")
     assert (again.learner.edge_power, again.edge_power_) == ("auto", clf.edge_power_)
-    assert again.power_results_.equals(clf.power_results_)
+    assert again.selection_results_.equals(clf.selection_results_)
     assert np.array_equal(again.predict_proba(nodes), clf.predict_proba(nodes))
     assert f"edge power</span> {clf.edge_power_:g}" in clf._repr_html_()
 

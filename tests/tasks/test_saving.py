@@ -142,7 +142,7 @@ def test_damaged_files_are_named(saved: Path, name: str, damage: str) -> None:
             "was changed after it was written",
         ),
         (
-            lambda text: text.replace('"version": 2', '"version": 99'),
+            lambda text: text.replace('"version": 3', '"version": 99'),
             "model format 99, this honlearn reads 2",
         ),
         (lambda text: '{"model_type": "bert"}', "is of another program"),

@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from choice_cases import Designed, Rows, nothing_held, plain_table
 
 import honlearn as hl
 from honlearn import DGEClassifier
-from honlearn.errors import FormatError, ParameterError
+from honlearn.errors import ParameterError
 from honlearn.hon.build import GramCounts
-from honlearn.hon.network import HigherOrderNetwork
-from honlearn.tasks.held import Held, Ledger
+from honlearn.learners import SAGE
+from honlearn.tasks.choice import Candidate, Choice
+from honlearn.tasks.held import Ledger
 from honlearn.tasks.settings import Structure
-from honlearn.tasks.structure import PARAMETERS, TAUS, Candidate, Race, candidates, counts_of
+from honlearn.tasks.structure import PARAMETERS, TAUS, Grown, candidates, counts_of, race
 
 OPEN = dict.fromkeys(PARAMETERS, "auto")
 EXAMPLES = 40
@@ -38,8 +40,8 @@ def varied_counts() -> GramCounts:
     return hl.count_grams(paths, order=3)
 
 
-def made(**wanted: Any) -> list[Candidate]:
-    return candidates("Owner", varied_counts(), Structure(**{**OPEN, **wanted}), EXAMPLES)
+def made(**wanted: Any) -> list[Grown]:
+    return candidates("Owner", varied_counts(), Structure(**{**OPEN, **wanted}))
 
 
 # --- candidates ------------------------------------------------------------------------------------------
@@ -50,17 +52,17 @@ def made(**wanted: Any) -> list[Candidate]:
 )
 def test_first_order_takes_part_wherever_something_is_open(wanted: dict[str, Any]) -> None:
     found = made(**wanted)
-    firsts = [one for one in found if one.is_first_order]
+    firsts = [one for one in found if not one.network.n_conditional]
     assert [(one.order, one.tau, one.min_support) for one in firsts] == [(1, None, 1)]
     assert len(found) > 1
     for one in found:
-        if not one.is_first_order:
+        if one.network.n_conditional:
             assert all(getattr(one, name) == value for name, value in wanted.items())
 
 
 def test_none_is_auto_too() -> None:
     names = [(one.order, one.tau, one.min_support) for one in made()]
-    again = candidates("Owner", varied_counts(), Structure(), EXAMPLES)
+    again = candidates("Owner", varied_counts(), Structure())
     assert names == [(one.order, one.tau, one.min_support) for one in again]
     assert {order for order, _, _ in names} == {1, 2, 3}
 
@@ -121,138 +123,93 @@ def test_a_grown_network_has_nothing_to_choose(name: str) -> None:
 # --- the race --------------------------------------------------------------------------------------------
 
 
-class Judge:
-    """Validates without learning: each network has a probability of the truth, and noise of each example."""
+def judged(best: int, spread: float = 0.0, stop: int | None = None) -> tuple[Designed, list[Grown]]:
+    """Return all networks, and searches that like the one at `best`, and first order least.
 
-    def __init__(self, probabilities: dict[int, float], spread: float = 0.0, stop: int | None = None) -> None:
-        self.probabilities, self.spread, self.left = probabilities, spread, stop
-        self.asked: list[tuple[int, int, int]] = []
-
-    def __call__(self, network: HigherOrderNetwork, learners: Sequence[int]) -> Held:
-        if self.left is not None:
-            if self.left == 0:
-                raise KeyboardInterrupt("killed on purpose")
-            self.left -= 1
-        self.asked.append((network.n_nodes, learners[0], learners[-1] + 1))
-        held, probability = [], []
-        for learner in learners:
-            random = np.random.default_rng([network.n_nodes, learner])
-            held.append(np.sort(random.permutation(EXAMPLES)[: EXAMPLES // 2]))
-            noise = self.spread * random.standard_normal(EXAMPLES // 2)
-            probability.append(np.clip(self.probabilities[network.n_nodes] + noise, 0.01, 0.99))
-        return np.stack(held), np.stack(probability)
-
-
-def judged(best: int, **given: Any) -> tuple[list[Candidate], Judge]:
-    """Return all candidates, and a judge who likes the one at `best`, and first order least."""
+    With `spread` learners of a network differ so much that more of them change the ranks.
+    """
     found = made()
-    probabilities = {one.network.n_nodes: 0.5 + 0.001 * i for i, one in enumerate(found)}
-    assert len(probabilities) == len(found)
-    probabilities[found[best].network.n_nodes] = 0.9
-    return found, Judge(probabilities, **given)
+    likes = {one.key: 0.5 + 0.001 * i for i, one in enumerate(found)}
+    likes[found[best].key] = 0.9
+
+    def probability(one: Candidate) -> Rows:
+        random = np.random.default_rng([one.network.n_nodes, one.learners])
+        return np.clip(likes[one.key] + spread * random.standard_normal(EXAMPLES), 0.01, 0.99)
+
+    return Designed(probability, stop), found
+
+
+def run(
+    search: Designed, found: Sequence[Grown], n_learners: int = 16, ledger: Ledger | None = None
+) -> tuple[Choice, list[Candidate]]:
+    """Let these networks race; return the choice, and those that ran to the end."""
+    choice = Choice(search, EXAMPLES, ledger or Ledger(), False)
+    running = [choice.add(one.key, one.network, [SAGE()]) for one in found]
+    return choice, race(choice, running, n_learners)
 
 
 def test_the_better_part_races_on_and_first_order_to_the_end() -> None:
-    found, judge = judged(best=3)
-    race, left = Race(found), list[HigherOrderNetwork]()
-    winner = race.run(judge, 16, False, left.append)
-    assert winner is found[3]
-    assert {id(network) for network in left} == {id(one.network) for one in found if one.learners < 9}
+    search, found = judged(best=3)
+    choice, left = run(search, found)
+    assert left[0] is choice.candidates[3]
+    assert choice.best(left, choice.candidates[0]) is left[0]
     count, third = len(found), math.ceil(len(found) / 3)
-    assert sorted(one.learners for one in found)[:: count - 1] == [3, 9]
-    assert sum(one.learners >= 6 for one in found) == third + 1
-    assert sum(one.learners == 9 for one in found) == max(3, math.ceil((third + 1) / 3)) + 1
-    assert race.first is found[0]
-    assert found[0].learners == 9
+    learners = [one.learners for one in choice.candidates]
+    assert sorted(learners)[:: count - 1] == [2, 8]
+    assert sum(number >= 4 for number in learners) == third + 1
+    assert sum(number == 8 for number in learners) == max(3, math.ceil((third + 1) / 3)) + 1
+    assert choice.candidates[0].is_first_order
+    assert choice.candidates[0] in left
     # No learner is trained twice on one network, and all on the validation parts of the same learners.
-    for one in found:
-        parts = [(start, stop) for nodes, start, stop in judge.asked if nodes == one.network.n_nodes]
-        assert [number for start, stop in parts for number in range(start, stop)] == list(range(one.learners))
+    for one in choice.candidates:
+        assert search.trained(one.key) == list(range(one.learners))
+    # Weights of networks that have left are of no use to anybody.
+    assert all(bool(one.searched) is (one in left) for one in choice.candidates)
 
 
-def test_few_learners_are_one_part() -> None:
-    found, judge = judged(best=3)
-    assert Race(found).run(judge, 1, False) is found[3]
-    assert {one.learners for one in found} == {2}
+@pytest.mark.parametrize(("n_learners", "most"), [(1, 2), (3, 2), (8, 4), (15, 4), (16, 8), (64, 8)])
+def test_not_more_than_half_of_a_bag_judge(n_learners: int, most: int) -> None:
+    search, found = judged(best=3)
+    choice, left = run(search, found, n_learners)
+    assert left[0] is choice.candidates[3]
+    assert max(one.learners for one in choice.candidates) == most
 
 
-@pytest.mark.parametrize(("gain", "wins"), [(0.001, False), (0.2, True)])
-def test_a_gain_within_the_standard_error_is_none(gain: float, wins: bool) -> None:
-    found = made(order=2, tau=1.0)[:2]
-    probabilities = {one.network.n_nodes: 0.5 + gain * i for i, one in enumerate(found)}
-    race = Race(found)
-    winner = race.run(Judge(probabilities, spread=0.15), 16, False)
-    assert winner is found[1 if wins else 0]
-    losses = found[0].losses - found[1].losses
-    known = losses[np.isfinite(losses)]
-    assert found[1].gain == pytest.approx(known.mean())
-    assert found[1].error == pytest.approx(known.std(ddof=1) / np.sqrt(len(known)))
-    assert (found[1].gain > found[1].error) is wins
-    assert winner.loss <= found[0].loss if wins else found[1].gain <= found[1].error
-
-
-def test_the_loss_is_that_of_the_pooled_learners() -> None:
-    one = made()[0]
-
-    one.update(2, lambda learners: (np.array([[0, 1]] * len(learners)), np.array([[0.2, 0.5], [0.6, 0.5]])))
-    assert one.losses[:2] == pytest.approx([-np.log(0.4), -np.log(0.5)])
-    assert np.isnan(one.losses[2:]).all()
-    assert one.loss == pytest.approx(-np.log([0.4, 0.5]).mean())
+def test_losses_are_compared_by_as_many_learners_of_each() -> None:
+    search, found = judged(best=3)
+    choice, left = run(search, found)
+    table = choice.results({left[0].key: 1.0}, {left[0].key: 16})
+    # Early leavers are compared with as many learners of first order as they had, not with all of its eight.
+    assert table["gain"].min() >= 0
+    assert len(table) == len(found)
+    chosen = table[table["chosen"]]
+    assert (len(chosen), chosen["nodes"].item()) == (1, found[3].network.n_nodes)
+    assert table.loc[table["order"] == 1, "gain"].isna().tolist() == [True]
+    assert table["tau"].isna().sum() == 1
 
 
 def test_nothing_held_back_is_no_reason_to_leave_first_order() -> None:
-    found = made()
-
-    def validate(network: HigherOrderNetwork, learners: Sequence[int]) -> Held:
-        return np.zeros((len(learners), 0), np.int64), np.zeros((len(learners), 0))
-
-    race = Race(found)
-    assert race.run(validate, 4, False) is found[0]
-    table = race.results(found[0])
-    assert table["chosen"].sum() == 1
-    assert table["loss"].isna().all()
+    choice = Choice(nothing_held, EXAMPLES, show=False)
+    running = [choice.add(one.key, one.network, [SAGE()]) for one in made()]
+    left = race(choice, running, 4)
+    assert choice.best(left, running[0]) is running[0]
+    assert choice.results({}, {})["loss"].isna().all()
 
 
-def test_the_table_has_how_far_each_candidate_ran() -> None:
-    found, judge = judged(best=3)
-    race = Race(found)
-    table = race.results(race.run(judge, 16, False))
-    assert table.columns.tolist() == [
-        *PARAMETERS,
-        *("nodes", "edges", "learners", "loss", "gain", "standard_error", "cpu_seconds", "chosen"),
-    ]
-    assert len(table) == len(found)
-    assert table["learners"].is_monotonic_decreasing
-    chosen = table[table["chosen"]]
-    assert (len(chosen), chosen["nodes"].item()) == (1, found[3].network.n_nodes)
-    assert table.loc[table["order"] == 1, ["gain", "standard_error"]].to_numpy().tolist() == [[0.0, 0.0]]
-    assert table["tau"].isna().sum() == 1
-    # Early leavers are compared with as many learners of first order as they had, not with all of its nine.
-    assert table["gain"].min() >= 0
-
-
-@pytest.mark.parametrize("validations", [1, 5, 9, 12])
-def test_a_killed_race_goes_on_to_the_same_end(validations: int, tmp_path: Path) -> None:
-    spread = 0.3  # so much that more learners change the ranks
-    found, judge = judged(best=3, spread=spread)
-    straight = Race(found)
-    expected = straight.results(straight.run(judge, 16, False)).drop(columns="cpu_seconds")
-    assert len(judge.asked) > 12
-
-    checkpoint = tmp_path / "race"
-    killed, dying = judged(best=3, spread=spread, stop=validations)
+@pytest.mark.parametrize("searches", [1, 5, 9, 12])
+def test_a_killed_race_goes_on_to_the_same_end(searches: int, tmp_path: Path) -> None:
+    search, found = judged(best=3, spread=0.3)
+    straight, left = run(search, found)
+    assert len(search.asked) > 12
+    path = tmp_path / "fit.choice"
+    dying, _ = judged(best=3, spread=0.3, stop=searches)
     with pytest.raises(KeyboardInterrupt, match="on purpose"):
-        Race(killed, Ledger(checkpoint, "mark", 0.0)).run(dying, 16, False)
-    again, rest = judged(best=3, spread=spread)
-    race = Race(again, Ledger(checkpoint, "mark", 0.0))
-    table = race.results(race.run(rest, 16, False)).drop(columns="cpu_seconds")
-    assert table.equals(expected)
-    assert dying.asked + rest.asked == judge.asked
-    # A race that is over is not run again, and that of other data is not gone on with.
-    over, idle = judged(best=3, spread=spread)
-    assert (
-        Race(over, Ledger(checkpoint, "mark")).run(idle, 16, False).order == race.run(rest, 16, False).order
-    )
-    assert idle.asked == []
-    with pytest.raises(FormatError, match="belongs to a fit with other data, parameters or seed"):
-        Race(over, Ledger(checkpoint, "another")).run(idle, 16, False)
+        run(dying, found, ledger=Ledger(path, "mark", 0.0))
+    rest, _ = judged(best=3, spread=0.3)
+    resumed, again = run(rest, found, ledger=Ledger(path, "mark", 0.0))
+    assert plain_table(resumed.results({}, {})).equals(plain_table(straight.results({}, {})))
+    assert [one.key for one in again] == [one.key for one in left]
+    assert dying.asked + rest.asked == search.asked
+    # A race that is over is not run again.
+    idle, _ = judged(best=3, spread=0.3, stop=0)
+    assert [one.key for one in run(idle, found, ledger=Ledger(path, "mark"))[1]] == [one.key for one in left]

@@ -20,11 +20,12 @@ from honlearn.ensemble.training import Trainer
 from honlearn.errors import FormatError, InputError, ParameterError, UnknownNodeError
 from honlearn.hon.build import GramCounts
 from honlearn.paths.paths import Paths
-from honlearn.tasks import nodes as nodes_module
+from honlearn.tasks import node_fit
+from honlearn.tasks.choice import Choice
 from honlearn.tasks.estimator import described
 from honlearn.tasks.held import HeldOutScore, Ledger
 from honlearn.tasks.settings import Structure
-from honlearn.tasks.structure import PARAMETERS, Race
+from honlearn.tasks.structure import PARAMETERS
 
 FAST = {"n_learners": 3, "widths": (12, 12), "max_epochs": 25, "n_threads": 1, "random_state": 0}
 
@@ -55,7 +56,7 @@ def test_planted_memory_of_order_three_is_found() -> None:
     deep = {**FAST, "widths": (12, 12, 12), "max_epochs": 60, "patience": 15, "validation_fraction": 0.25}
     model = make_classifier(counted(3), order="auto", **deep)
     model.fit(nodes[::2], y[::2])
-    row = model.search_results_[model.search_results_["chosen"]].iloc[0]
+    row = model.selection_results_[model.selection_results_["chosen"]].iloc[0]
     assert (row["order"], model.network_.max_order) == (3, 3)
     assert row["gain"] > 0.3 > row["standard_error"]
     assert model.score(nodes[1::2], y[1::2]) > 0.9
@@ -63,13 +64,13 @@ def test_planted_memory_of_order_three_is_found() -> None:
 
 def test_without_memory_first_order_is_good_enough() -> None:
     model = make_classifier(counted(2, 1.0), **FAST).fit(*planted(2, 1.0)[1:])
-    assert len(model.search_results_) > 1  # chance keeps some contexts
-    assert model.search_results_.loc[model.search_results_["chosen"], "order"].tolist() == [1]
+    assert len(model.selection_results_) > 1  # chance keeps some contexts
+    assert model.selection_results_.loc[model.selection_results_["chosen"], "order"].tolist() == [1]
     assert model.network_ == counted(2, 1.0).grow(1)
 
 
 def test_the_network_chosen_is_the_one_in_the_table() -> None:
-    table = chosen().search_results_
+    table = chosen().selection_results_
     row = table[table["chosen"]].iloc[0]
     grown = counted().grow(int(row["order"]), row["tau"], int(row["min_support"]))
     assert chosen().network_ == grown
@@ -81,27 +82,29 @@ def test_the_fit_is_that_on_the_chosen_network() -> None:
     _, nodes, y = planted()
     plain = make_classifier(chosen().network_, **FAST).fit(nodes, y)
     assert plain.predict_proba(nodes).tobytes() == chosen().predict_proba(nodes).tobytes()
-    assert not hasattr(plain, "search_results_")
+    assert not hasattr(plain, "selection_results_")
 
 
 def test_what_the_networks_had_in_common_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
-    choose = nodes_module.choose_vectors
+    choose = node_fit.choose_vectors
 
     def noted(*arguments: Any) -> Any:
         given.append(arguments[-1])
         return choose(*arguments)
 
-    monkeypatch.setattr(nodes_module, "choose_vectors", noted)
+    monkeypatch.setattr(node_fit, "choose_vectors", noted)
     model = make_classifier(counted(), **FAST).fit(*planted()[1:])
-    # All candidates and the fit itself have the same vectors of one step.
-    assert len(given) == len(model.search_results_) + 1
+    # All candidates have the same vectors of one step; the fit itself reads what its candidate has read.
+    assert len(given) == len(model.selection_results_)
     assert given[0]
     assert all(one is given[0] for one in given)
-    assert model._one_step is None
-    # A fit that chooses nothing has none.
+    assert not hasattr(model, "_one_step")
+    assert not hasattr(model, "_readings")
+    assert not hasattr(model, "_choice")
+    # Another fit has vectors of its own.
     make_classifier(model.network_, **FAST).fit(*planted()[1:])
-    assert given[-1] is None
+    assert given[-1] is not given[0]
 
 
 def test_the_same_seed_gives_the_same_bytes_from_counts_and_from_paths() -> None:
@@ -109,18 +112,20 @@ def test_the_same_seed_gives_the_same_bytes_from_counts_and_from_paths() -> None
     again = make_classifier(paths, tau="auto", **FAST).fit(nodes, y)
     assert again.predict_proba(nodes).tobytes() == chosen().predict_proba(nodes).tobytes()
     timed = "cpu_seconds"
-    assert again.search_results_.drop(columns=timed).equals(chosen().search_results_.drop(columns=timed))
+    assert again.selection_results_.drop(columns=timed).equals(
+        chosen().selection_results_.drop(columns=timed)
+    )
 
 
 def test_numbers_are_kept_and_need_no_race() -> None:
     _, nodes, y = planted()
     model = make_classifier(counted(), order=2, tau=1.0, min_support=1, **{**FAST, "max_epochs": 2})
     assert model.fit(nodes, y).network_ == counted().grow(2, 1.0, 1)
-    assert not hasattr(model, "search_results_")
+    assert not hasattr(model, "selection_results_")
     # A table of an earlier fit would be of another network.
     again = clone(chosen()).fit(nodes, y)
     again.set_params(structure=Structure(2, 1.0, 1), training__max_epochs=2).fit(nodes, y)
-    assert not hasattr(again, "search_results_")
+    assert not hasattr(again, "selection_results_")
 
 
 def test_too_few_examples_to_validate_on(tmp_path: Path) -> None:
@@ -128,10 +133,10 @@ def test_too_few_examples_to_validate_on(tmp_path: Path) -> None:
     pair = [nodes[y.index("c0")], nodes[y.index("c1")]]
     model = make_classifier(counted(), **{**FAST, "max_epochs": 2}).fit(pair, ["c0", "c1"])
     assert model.network_.n_conditional == 0
-    table = model.search_results_
+    table = model.selection_results_
     assert table[["loss", "standard_error"]].isna().all(axis=None)
     model.save(tmp_path / "model")
-    loaded = load_model(tmp_path / "model").search_results_
+    loaded = load_model(tmp_path / "model").selection_results_
     assert loaded.equals(table)
     assert loaded.dtypes.equals(table.dtypes)
 
@@ -157,7 +162,7 @@ def test_every_variant_chooses(variant: str) -> None:
     model = make_classifier(counted(), **given).fit(nodes, y)
     # Learners are judged on their own, so the race is the same whatever pools them.
     columns = ["order", "tau", "min_support", "learners", "loss", "gain", "chosen"]
-    assert model.search_results_[columns].equals(chosen().search_results_[columns])
+    assert model.selection_results_[columns].equals(chosen().selection_results_[columns])
     assert model.network_ == chosen().network_
 
 
@@ -167,8 +172,8 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     again = load_model(tmp_path / "model")
     assert again.predict_proba(nodes).tobytes() == chosen().predict_proba(nodes).tobytes()
     assert again.network_ == chosen().network_
-    assert again.search_results_.equals(chosen().search_results_)
-    assert again.search_results_.dtypes.equals(chosen().search_results_.dtypes)
+    assert again.selection_results_.equals(chosen().selection_results_)
+    assert again.selection_results_.dtypes.equals(chosen().selection_results_.dtypes)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"order": 2}], ids=str)
@@ -193,7 +198,7 @@ def test_errors_of_the_examples_are_those_of_any_fit(parameters: dict[str, Any])
 def test_what_is_wrong_is_named_before_the_race(
     parameters: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(Race, "run")
+    monkeypatch.delattr(Choice, "train")
     given = {**FAST, "checkpoint": tmp_path / "fit", **parameters}
     with pytest.raises(ParameterError, match=message.format("DGEClassifier")):
         make_classifier(counted(), **given).fit(*planted()[1:])
@@ -226,8 +231,8 @@ def test_a_race_with_other_features_is_not_gone_on_with(
     features = [csr_array(rows), csr_array(2 * rows)] if sparse else [rows, 2 * rows]
     given = {**FAST, "checkpoint": tmp_path / "fit", "checkpoint_seconds": 0.0}
 
-    def die(ledger: Ledger, *scores: Any, **record: Any) -> None:
-        ledger.save(*scores, **record)
+    def die(ledger: Ledger, scores: Any) -> None:
+        ledger.save(scores)
         raise Killed("in the race")
 
     with monkeypatch.context() as patch:
@@ -244,8 +249,8 @@ def test_killed_in_the_race_and_in_the_training(tmp_path: Path, monkeypatch: pyt
 
     save_race, save_training = Ledger.maybe_save, Trainer._maybe_save
 
-    def die_in_the_race(ledger: Ledger, *scores: Any, **record: Any) -> None:
-        save_race(ledger, *scores, **record)
+    def die_in_the_race(ledger: Ledger, scores: Any) -> None:
+        save_race(ledger, scores)
         raise Killed("in the race")
 
     def die_in_the_training(trainer: Trainer) -> None:
@@ -257,12 +262,12 @@ def test_killed_in_the_race_and_in_the_training(tmp_path: Path, monkeypatch: pyt
         patch.setattr(Ledger, "maybe_save", die_in_the_race)
         with pytest.raises(Killed, match="in the race"):
             make_classifier(counted(), **given).fit(nodes, y)
-    assert [path.name for path in tmp_path.iterdir()] == ["fit.structure"]
+    assert [path.name for path in tmp_path.iterdir()] == ["fit.choice"]
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "_maybe_save", die_in_the_training)
         with pytest.raises(Killed, match="in the training"):
             make_classifier(counted(), **given).fit(nodes, y)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["fit", "fit.structure"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fit", "fit.choice"]
 
     with monkeypatch.context() as patch:
         patch.delattr(HeldOutScore, "update")  # the race is over: no network is validated again
@@ -279,8 +284,8 @@ def test_a_model_that_was_fitted_before_finds_the_same_checkpoint(
     model.fit(nodes, y)
     save = Ledger.save
 
-    def save_and_die(ledger: Ledger, *scores: Any, **record: Any) -> None:
-        save(ledger, *scores, **record)
+    def save_and_die(ledger: Ledger, scores: Any) -> None:
+        save(ledger, scores)
         raise Killed("on purpose")
 
     with monkeypatch.context() as patch:
@@ -298,7 +303,7 @@ def test_links_need_no_more_than_paths(tmp_path: Path) -> None:
     paths = planted()[0]
     given = {**FAST, "max_epochs": 3}
     model = make_predictor(paths, **given).fit()
-    table = model.search_results_
+    table = model.selection_results_
     assert table["chosen"].sum() == 1
     row = table[table["chosen"]].iloc[0]
     assert row["nodes"] == model.network_.n_nodes
@@ -309,7 +314,7 @@ def test_links_need_no_more_than_paths(tmp_path: Path) -> None:
     model.save(tmp_path / "links")
     loaded = load_model(tmp_path / "links")
     assert loaded.predict_proba(pairs).tobytes() == model.predict_proba(pairs).tobytes()
-    assert loaded.search_results_.equals(table)
+    assert loaded.selection_results_.equals(table)
 
 
 def test_all_networks_of_links_are_judged_on_the_same_pairs() -> None:
@@ -330,12 +335,12 @@ def test_links_from_named_pairs_with_some_excluded() -> None:
     named = [*pairs[:6], *(("s5", "h0"), ("s6", "h1"), ("s5", "s6"), ("s7", "d0.0"))]
     labels = [1, 1, 1, 0, 0, 0, 1, 1, 0, 0]
     model = make_predictor(counted(), **{**FAST, "max_epochs": 2})
-    assert model.fit(named, labels).search_results_["chosen"].sum() == 1
+    assert model.fit(named, labels).selection_results_["chosen"].sum() == 1
     assert model.n_linked_ == 5
     from_iterator = clone(model).fit(iter(named), labels)
     assert from_iterator.predict_proba(named).tobytes() == model.predict_proba(named).tobytes()
     whole = clone(model).fit(exclude=[("s0", "h0")])
-    assert whole.search_results_["chosen"].sum() == 1
+    assert whole.selection_results_["chosen"].sum() == 1
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

@@ -55,9 +55,9 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
     """Return the model that ``save`` wrote to `folder`: an ensemble or a baseline.
 
     Nothing in the folder is run as code. The model has the network that it was trained on, so where that was
-    chosen nothing is left open (``search_results_`` tells); how a fit runs (`n_threads`, `checkpoint` and the
-    like) is not saved. `make` is the function that makes the modules of a ``TorchLearner``: a folder holds
-    weights, never code.
+    chosen nothing is left open (``selection_results_`` tells); how a fit runs (`n_threads`, `checkpoint` and
+    the like) is not saved. `make` is the function that makes the modules of a ``TorchLearner``: a folder
+    holds weights, never code.
     """
     config = read_config(folder)
     kind = config.text("kind")

@@ -106,7 +106,9 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
                 first = next((one for one in running if one.is_first_order), running[0])
                 winner = self._choice.best(running, first)
                 self.network_ = winner.network
-                self.selection_results_ = self._choice.results({winner.key: 1.0}, {winner.key: 1})
+                self.selection_results_ = self._choice.results(
+                    {winner.key: 1.0}, {winner.key: self.n_learners}
+                )
         else:
             asked = self.parameter_object("structure").given()
             self.network_ = check.network(self._owner, self.network, asked)

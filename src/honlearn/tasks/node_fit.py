@@ -299,6 +299,8 @@ class NodeFitting(EnsembleEstimator):
         learned = sum(share for _, _, share in selected.components)
         components, results = [], []
         for number, (candidate, count, share) in enumerate(selected.components):
+            # Beside a kernel that predicts alone, learners have nothing to share.
+            part = share / learned if learned > 0 else 1 / len(selected.components)
             vectors = self._read(candidate.network, prepared, False).learned
             shape = dataclasses.replace(self._shape(len(prepared.classes), candidate.kinds), n_learners=count)
             features = check.user_features(self.features, candidate.network, vectors)
@@ -313,7 +315,7 @@ class NodeFitting(EnsembleEstimator):
                     rounds,
                     lambda p, k=candidate.key: self._fingerprint(p + k, known.arrays()),  # type: ignore[misc]
                 )
-            components.append(Component.of(model, fitted.state, share / learned, fitted.best_epochs, vectors))
+            components.append(Component.of(model, fitted.state, part, fitted.best_epochs, vectors))
             results.append(fitted)
             candidate.searched.clear()
             forget_checkpoints(shape, options)

@@ -19,7 +19,7 @@ from honlearn.errors import InputError, ParameterError, check_choice, check_inte
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner
 from honlearn.tasks.inputs import Labels, Names, Weights
-from honlearn.tasks.nested import as_learners
+from honlearn.tasks.nested import AUTO, as_learners
 
 
 def network(owner: str, value: object, asked: Sequence[str] = ()) -> HigherOrderNetwork:
@@ -85,6 +85,11 @@ def architecture(
 
 def learners(owner: str, value: object, usual: str, task: str, has_features: bool) -> tuple[Learner, ...]:
     """Return the kinds of learner, resolved for the task and checked."""
+    if isinstance(value, str) and value == AUTO and task == "links":
+        raise ParameterError(
+            f"The 'learner' parameter of {owner} must name a kind of learner: 'auto' is for nodes only. "
+            "Got 'auto' instead; write learner='sage'."
+        )
     kinds = tuple(one.resolved(task) for one in as_learners(owner, value, usual))
     for kind in kinds:
         kind.check()
