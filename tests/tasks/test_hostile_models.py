@@ -87,7 +87,9 @@ def test_weights_that_are_not_finite_are_refused(
     def edit(held: dict[str, torch.Tensor]) -> None:
         next(tensor for name, tensor in held.items() if name.startswith(part)).view(-1)[0] = value
 
-    with pytest.raises(FormatError, match=rf"weights\.safetensors: '{part}.* holds NaN or infinite numbers"):
+    with pytest.raises(
+        FormatError, match=rf"weights\.safetensors: '{part[:12]}.* holds NaN or infinite numbers"
+    ):
         load_model(repaired(model, tmp_path / "copy", tensors=edit))
 
 

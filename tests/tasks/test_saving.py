@@ -143,7 +143,7 @@ def test_damaged_files_are_named(saved: Path, name: str, damage: str) -> None:
         ),
         (
             lambda text: text.replace('"version": 3', '"version": 99'),
-            "model format 99, this honlearn reads 2",
+            "model format 99, this honlearn reads 3",
         ),
         (lambda text: '{"model_type": "bert"}', "is of another program"),
         (lambda text: "[1, 2]", "is of another program"),
