@@ -51,6 +51,12 @@ _FILES: dict[str, dict[str, dict[str, Any]]] = {
         "words.arrow": _ORDERED,
     },
     "gzip": {"plain.txt.gz": {}, "ordered.csv.gz": _ORDERED, "lists.tsv.gz": {**_LISTS, "delimiter": " "}},
+    "xes": {
+        "file-order.xes": {},
+        "times.xes": {"order_by": "time:timestamp", "max_gap": "2h", "drop_repeats": True},
+        "numbers.xes": {"order_by": "hour", "max_gap": 2, "on_empty": "skip"},
+        "packed.xes.gz": {"entity": "org:resource", "max_unpacked": 1 << 20},
+    },
     "zstd": {"counted.txt.zst": {"trailing_count": True}, "ordered.csv.zst": _ORDERED},
 }
 
@@ -69,8 +75,27 @@ def _table(name: str) -> pa.Table:
     return pa.table({"trip": trip, "hour": hour, "time": time, "stop": words})
 
 
+def _log() -> str:
+    """Return the paths as an event log in XES."""
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<log xes.version="1.0">']
+    for trip, path in enumerate(PATHS):
+        lines += ["<trace>", f'<string key="concept:name" value="trip {trip}"/>']
+        for hour, stop in enumerate(path):
+            time = f"2024-01-{1 + trip:02}T{hour:02}:00:00.000+01:00"
+            lines += ["<event>", f'<string key="concept:name" value="{stop}"/>']
+            lines += [
+                f'<string key="org:resource" value="{stop} &amp; Co"><int key="hour" value="7"/></string>'
+            ]
+            lines += [f'<date key="time:timestamp" value="{time}"/>', f'<int key="hour" value="{hour}"/>']
+            lines += ["</event>"]
+        lines += ["</trace>"]
+    return "\n".join([*lines, "</log>", ""])
+
+
 def _text(name: str) -> str:
-    """Return the paths as lines or as a table with commas or tabs."""
+    """Return the paths as lines, as a table with commas or tabs, or as an event log."""
+    if ".xes" in name:
+        return _log()
     if name.startswith(("plain", "counted", "ids")):
         mark = "," if ".ngram" in name else " "
         rows = [[step.replace(" ", "_") for step in path] for path in PATHS]

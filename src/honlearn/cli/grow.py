@@ -14,7 +14,8 @@ def grow(
     paths: Annotated[
         list[str],
         typer.Argument(
-            metavar="PATHS", help="Files or glob patterns: text, CSV, Parquet, Arrow; - for text from a pipe."
+            metavar="PATHS",
+            help="Files or glob patterns: text, CSV, Parquet, Arrow, XES; - for text from a pipe.",
         ),
     ],
     output: Annotated[

@@ -41,9 +41,13 @@ Sequence = Annotated[
     str | None, _option("--sequence", "Events: the column that says which path a row belongs to.", "COLUMN")
 ]
 OrderBy = Annotated[
-    str | None, _option("--order-by", "Events: the column of numbers or times; default: row order.", "COLUMN")
+    str | None,
+    _option("--order-by", "Events: the column (XES: key) of numbers or times; default: row order.", "COLUMN"),
 ]
-Entity = Annotated[str | None, _option("--entity", "Events: the column of the entity visited.", "COLUMN")]
+Entity = Annotated[
+    str | None,
+    _option("--entity", "Events: the column of the entity visited; XES: its key, concept:name.", "COLUMN"),
+]
 PathColumn = Annotated[
     str | None,
     _option("--path-column", "One path a row: the column of lists, or of text to split.", "COLUMN"),
@@ -64,7 +68,8 @@ FirstOnly = Annotated[
 MinLength = Annotated[int, _option("--min-length", "Drop paths with fewer entities; default: 1.", "N")]
 OnEmpty = Annotated[str, _option("--on-empty", "An empty entity id: error (default) or skip.", "error|skip")]
 MaxLine = Annotated[
-    int, _option("--max-line", "Most bytes in a line of text or a row of CSV; default: 64 MiB.", "BYTES")
+    int,
+    _option("--max-line", "Most bytes in a line of text, a row of CSV or a tag; default: 64 MiB.", "BYTES"),
 ]
 MaxName = Annotated[int, _option("--max-name", "Most bytes in an entity id; default: 1 MiB.", "BYTES")]
 MaxColumns = Annotated[int, _option("--max-columns", "Most columns of a table; default: 10,000.", "N")]

@@ -54,7 +54,12 @@ def event_chunks(
     parts: Sequence[Part], options: ReaderOptions, interner: Interner, advance: Advance
 ) -> Iterator[PathChunk]:
     """Yield the paths of an event table; the parts are read as one table."""
-    events = _gathered(parts, options, interner, advance)
+    yield from paths_of(_gathered(parts, options, interner, advance))
+
+
+def paths_of(events: Events) -> Iterator[PathChunk]:
+    """Yield the paths of gathered events, cut where a step is larger than the maximum gap."""
+    options = events.options
     codes, orders, offsets = events.arranged()
     if options.gap is not None and orders is not None:
         offsets = cut(offsets, events.far_apart(orders, events.gap_in_units(options.gap)))

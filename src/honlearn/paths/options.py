@@ -15,7 +15,8 @@ from honlearn.errors import ParameterError, check_choice, check_integer, did_you
 
 TEXT_FORMATS = ("text", "ngram")
 TABLE_FORMATS = ("csv", "tsv", "parquet", "arrow")
-FORMATS = TEXT_FORMATS + TABLE_FORMATS
+LOG_FORMATS = ("xes",)
+FORMATS = TEXT_FORMATS + TABLE_FORMATS + LOG_FORMATS
 
 SKIP_EMPTY = 'pass on_empty="skip" (--on-empty skip)'
 
@@ -33,7 +34,8 @@ MAX_UNPACKED_STREAM = 1 << 36
 MAX_UNPACKED_MEMORY = 1 << 30
 
 _OWNER = "read_paths"
-_COLUMNS = ("sequence", "order_by", "entity", "path_column", "count_column")
+_ROW_COLUMNS = ("path_column", "count_column")
+_COLUMNS = ("sequence", "order_by", "entity", *_ROW_COLUMNS)
 _LARGEST_GAP = 10**300
 _UNITS = {
     "ns": 1,
@@ -128,11 +130,6 @@ class ReaderOptions:
                 f"path_column and {listed(events)} exclude each other: give path_column for a table with one "
                 "path a row, or sequence and entity for a table with one event a row"
             )
-        if events and (self.sequence is None or self.entity is None):
-            absent = "entity" if self.sequence is not None else "sequence"
-            raise ParameterError(
-                f"{listed(events)} without {absent}: an event table needs sequence and entity"
-            )
         if self.count_column is not None and self.path_column is None:
             raise ParameterError(
                 "count_column counts whole paths and needs path_column; an event table has no counts"
@@ -142,13 +139,32 @@ class ReaderOptions:
                 "max_gap needs order_by, the column of numbers or times that it is measured in"
             )
         textual = [name for name in ("skip_columns", "trailing_count") if getattr(self, name)]
-        if textual and (self.is_table or self.format in TABLE_FORMATS):
+        if textual and (self.is_table or self.format in TABLE_FORMATS + LOG_FORMATS):
             raise ParameterError(f"{listed(textual)} belongs to text files, not to tables")
+
+    def check_columns_for(self, kind: str | None) -> None:
+        """Raise unless the named columns are enough for a format; `kind` is None for a table in memory.
+
+        Apart from the other checks, because a trace of an event log is a sequence by itself.
+        """
+        events = [name for name in ("sequence", "order_by", "entity") if getattr(self, name) is not None]
+        if kind in LOG_FORMATS:
+            foreign = [name for name in ("sequence", *_ROW_COLUMNS) if getattr(self, name) is not None]
+            if foreign:
+                raise ParameterError(
+                    f"{listed(foreign)}: a trace of a {kind} log is a path by itself; a log takes entity and "
+                    "order_by, keys of its events"
+                )
+        elif events and (self.sequence is None or self.entity is None):
+            absent = "entity" if self.sequence is not None else "sequence"
+            raise ParameterError(
+                f"{listed(events)} without {absent}: an event table needs sequence and entity"
+            )
 
     @property
     def is_table(self) -> bool:
         """Whether columns were named, so that the source is a table."""
-        return self.sequence is not None or self.path_column is not None
+        return any(getattr(self, name) is not None for name in _COLUMNS)
 
     @property
     def gap(self) -> Gap | None:
