@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,14 @@ _FILES: dict[str, dict[str, dict[str, Any]]] = {
         "words.arrow": _ORDERED,
     },
     "gzip": {"plain.txt.gz": {}, "ordered.csv.gz": _ORDERED, "lists.tsv.gz": {**_LISTS, "delimiter": " "}},
+    "jsonl": {
+        "events.jsonl": _EVENTS,
+        "ordered.jsonl": {**_ORDERED, "max_gap": 2},
+        "times.jsonl": {**_EVENTS, "order_by": "time", "max_gap": "2h", "on_empty": "skip"},
+        "lists.jsonl": _LISTS,
+        "arrays.jsonl": {},
+        "packed.ndjson.gz": _ORDERED,
+    },
     "xes": {
         "file-order.xes": {},
         "times.xes": {"order_by": "time:timestamp", "max_gap": "2h", "drop_repeats": True},
@@ -96,6 +105,9 @@ def _text(name: str) -> str:
     """Return the paths as lines, as a table with commas or tabs, or as an event log."""
     if ".xes" in name:
         return _log()
+    if "json" in name:
+        rows = PATHS if name.startswith("arrays") else _table(name).to_pylist()
+        return "".join(json.dumps(row, default=str, ensure_ascii=False) + "\n" for row in rows)
     if name.startswith(("plain", "counted", "ids")):
         mark = "," if ".ngram" in name else " "
         rows = [[step.replace(" ", "_") for step in path] for path in PATHS]

@@ -15,7 +15,7 @@ def grow(
         list[str],
         typer.Argument(
             metavar="PATHS",
-            help="Files or glob patterns: text, CSV, Parquet, Arrow, XES; - for text from a pipe.",
+            help="Files or glob patterns: text, CSV, Parquet, Arrow, JSONL, XES; - for text from a pipe.",
         ),
     ],
     output: Annotated[

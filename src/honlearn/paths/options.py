@@ -14,7 +14,7 @@ from typing import Any
 from honlearn.errors import ParameterError, check_choice, check_integer, did_you_mean, listed
 
 TEXT_FORMATS = ("text", "ngram")
-TABLE_FORMATS = ("csv", "tsv", "parquet", "arrow")
+TABLE_FORMATS = ("csv", "tsv", "parquet", "arrow", "jsonl")
 LOG_FORMATS = ("xes",)
 FORMATS = TEXT_FORMATS + TABLE_FORMATS + LOG_FORMATS
 

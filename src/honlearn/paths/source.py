@@ -57,9 +57,9 @@ def read_paths(
     """Return the paths of `source`: files, tables or Python lists.
 
     Files go by extension (`format` overrides): ``.txt .paths .dat`` hold one path a line, ``.ngram`` the same
-    with commas, ``.csv .tsv .parquet .arrow .feather`` are tables, ``.xes`` is an event log; ``.gz`` and
-    ``.zst`` may follow. `source` may be a pattern or a list of files. Tables may also be pandas, Polars or
-    Arrow objects.
+    with commas, ``.csv .tsv .parquet .arrow .feather .jsonl .ndjson`` are tables, ``.xes`` is an event log;
+    ``.gz`` and ``.zst`` may follow. `source` may be a pattern or a list of files. Tables may also be pandas,
+    Polars or Arrow objects.
 
     * text: `delimiter`, `skip_columns` leading ids, `trailing_count` (the last field is the path's count);
     * one event a row: `sequence` (which path), `entity` (the step) and `order_by` (a number or a time;
@@ -69,6 +69,8 @@ def read_paths(
       (``concept:name``), `order_by` a key such as ``time:timestamp`` (without it, the order in the file),
       `max_gap` as above; traces are read one after another, so a log may exceed memory;
     * one path a row: `path_column` (a list, or text split at `delimiter`), `count_column`;
+    * JSON lines: one object per line, whose keys are the columns above; or one array per line, a path, where
+      no column is named;
     * lists: `counts`, one a path.
 
     Then, for all: `drop_repeats` drops an entity that repeats the one before it, `first_only` keeps the first
@@ -78,7 +80,7 @@ def read_paths(
     Limits keep a damaged or hostile file from taking all memory; raise one where the data is meant to be so:
     `max_line` bytes in a line of text, a row of CSV or a tag of XML (64 MiB), `max_name` bytes in an entity
     id (1 MiB), `max_columns` in a table (10,000), and `max_unpacked` bytes in a ``.gz`` or ``.zst`` file (64
-    GiB for text, CSV and XES, 1 GiB for Parquet and Arrow, which are unpacked in memory).
+    GiB for text, CSV, JSON lines and XES, 1 GiB for Parquet and Arrow, which are unpacked in memory).
 
     >>> paths = read_paths([["A", "A", "C"], ["B"]], counts=[5, 1], drop_repeats=True, min_length=2)
     >>> paths[0], paths.total

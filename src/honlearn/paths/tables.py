@@ -13,6 +13,7 @@ from typing import Any
 from honlearn.errors import InputError, did_you_mean, listed
 from honlearn.paths.delimited import DelimitedPart
 from honlearn.paths.events import event_chunks
+from honlearn.paths.jsonl import JsonLinesPart, with_lines
 from honlearn.paths.options import ReaderOptions
 from honlearn.paths.parts import ArrowPart, MemoryPart, ParquetPart, Part
 from honlearn.paths.rows import row_chunks
@@ -24,6 +25,7 @@ def table_chunks(source: Any, kind: str | None, options: ReaderOptions) -> OpenC
     parts: list[Part] = (
         [MemoryPart(source)] if kind is None else [open_part(f, kind, options) for f in source]
     )
+    options = with_lines(parts, options)
     for part in parts:
         check_columns(part, options)
     if options.path_column is not None:
@@ -37,6 +39,8 @@ def open_part(file: Path, kind: str, options: ReaderOptions) -> Part:
         return ParquetPart(file, options)
     if kind == "arrow":
         return ArrowPart(file, options)
+    if kind == "jsonl":
+        return JsonLinesPart(file, options)
     separator = "\t" if kind == "tsv" else ","
     # In a table of paths the delimiter splits the path; in a table of events it separates the columns.
     return DelimitedPart(file, separator if options.path_column else options.delimiter or separator, options)

@@ -22,7 +22,7 @@ from honlearn.paths.events import Events, paths_of
 from honlearn.paths.interner import Interner
 from honlearn.paths.opened import Opened
 from honlearn.paths.options import ReaderOptions
-from honlearn.paths.orders import BadOrder, from_text
+from honlearn.paths.orders import TIMES, BadOrder, from_text, looks_like_number
 from honlearn.paths.parts import ROWS_A_BATCH, FilePart
 from honlearn.paths.paths import PathChunk
 from honlearn.progress import Advance
@@ -33,8 +33,6 @@ _BLOCK = 1 << 18
 _MAX_DEPTH = 64
 _TRACE = "(trace)"
 _ORDERS = "an order is a number, or a time such as 2024-05-31T16:20:00.000+02:00, in a trace alike"
-# Nanoseconds hold the seven digits of some writers; microseconds the years before 1678 and after 2261.
-_TIMES = [pa.timestamp(unit, zone) for zone in ("UTC", None) for unit in ("ns", "us")]
 
 
 def xes_chunks(
@@ -156,13 +154,13 @@ class _Log(FilePart):
     def _ordered(self, texts: list[str | None], first: int) -> pa.Array:
         """Return the orders as numbers or times, missing where an event has none."""
         shown = next((text for text in texts if text), "0")
-        if shown.lstrip(" \t+-.")[:1].isdecimal() and "-" not in shown[1:].lower().replace("e-", ""):
+        if looks_like_number(shown):
             try:
                 return from_text(pa.array([(text or "").encode() for text in texts], pa.large_binary()))
             except BadOrder as error:
                 self._bad_order(first + error.position, error.value)
         column = pa.array([text.strip() if text else None for text in texts], pa.large_string())
-        for kind in _TIMES:
+        for kind in TIMES:
             try:
                 return column.cast(kind)
             except pa.ArrowInvalid:
@@ -212,7 +210,7 @@ class _Log(FilePart):
 def _is_time(text: Any, column: pa.Array) -> bool:
     """Return whether a time can be read like the first one of the column."""
     first = next(value for value in column if value.as_py())
-    for kind in _TIMES:
+    for kind in TIMES:
         try:
             pa.array([first.as_py(), text.as_py()], pa.large_string()).cast(kind)
             return True
