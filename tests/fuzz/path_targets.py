@@ -17,6 +17,7 @@ from fuzz.target import PATHS, Target, labels_of, small_network
 
 _EVENTS = {"sequence": "trip", "entity": "stop"}
 _ORDERED = {**_EVENTS, "order_by": "hour"}
+_EDGES = {"source_column": "trip", "target_column": "stop", "order_by": "hour", "max_steps": 10**6}
 _LISTS = {"path_column": "path", "count_column": "n"}
 
 # target → document → how it is read.
@@ -59,6 +60,11 @@ _FILES: dict[str, dict[str, dict[str, Any]]] = {
         "lists.jsonl": _LISTS,
         "arrays.jsonl": {},
         "packed.ndjson.gz": _ORDERED,
+    },
+    "temporal": {
+        "ordered.csv": {**_EDGES, "max_gap": 2},
+        "times.parquet": {**_EDGES, "order_by": "time", "max_gap": "2d"},
+        "ordered.jsonl": {**_EDGES, "max_gap": 0.5, "on_empty": "skip"},
     },
     "xes": {
         "file-order.xes": {},

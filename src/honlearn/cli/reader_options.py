@@ -14,6 +14,7 @@ from honlearn.paths.options import FORMATS, ReaderOptions
 from honlearn.paths.options import MAX_COLUMNS as MAX_COLUMNS
 from honlearn.paths.options import MAX_LINE as MAX_LINE
 from honlearn.paths.options import MAX_NAME as MAX_NAME
+from honlearn.paths.options import MAX_STEPS as MAX_STEPS
 
 _PANEL = "Reading paths"
 _TYPED_ESCAPES = {"\\t": "\t", "tab": "\t", "space": " ", "comma": ","}
@@ -55,9 +56,16 @@ PathColumn = Annotated[
 CountColumn = Annotated[
     str | None, _option("--count-column", "One path a row: the column of counts.", "COLUMN")
 ]
+SourceColumn = Annotated[
+    str | None,
+    _option("--source-column", "Temporal edges: the column of their sources; paths respect time.", "COLUMN"),
+]
+TargetColumn = Annotated[
+    str | None, _option("--target-column", "Temporal edges: the column of their targets.", "COLUMN")
+]
 MaxGap = Annotated[
     str | None,
-    _option("--max-gap", "Events: a larger step starts a new path; a number, or 30min, 6h, 2d.", "GAP"),
+    _option("--max-gap", "Events, edges: the longest step within a path; a number, or 30min, 6h, 2d.", "GAP"),
 ]
 DropRepeats = Annotated[
     bool, _option("--drop-repeats/--no-drop-repeats", "Drop an entity that repeats the one before it.")
@@ -81,6 +89,10 @@ MaxUnpacked = Annotated[
         "BYTES",
     ),
 ]
+MaxSteps = Annotated[
+    int,
+    _option("--max-steps", "Temporal edges: most steps in all of their paths; default: 2**27.", "N"),
+]
 
 
 def gathered(
@@ -94,6 +106,8 @@ def gathered(
     entity: str | None = None,
     path_column: str | None = None,
     count_column: str | None = None,
+    source_column: str | None = None,
+    target_column: str | None = None,
     max_gap: str | None = None,
     drop_repeats: bool = False,
     first_only: bool = False,
@@ -103,6 +117,7 @@ def gathered(
     max_name: int = MAX_NAME,
     max_columns: int = MAX_COLUMNS,
     max_unpacked: int | None = None,
+    max_steps: int = MAX_STEPS,
 ) -> dict[str, Any]:
     """Return the keywords of ``read_paths``; the delimiter may be spelt ``\\t`` or ``tab``.
 

@@ -60,6 +60,8 @@ def train(
     entity: reader.Entity = None,
     path_column: reader.PathColumn = None,
     count_column: reader.CountColumn = None,
+    source_column: reader.SourceColumn = None,
+    target_column: reader.TargetColumn = None,
     max_gap: reader.MaxGap = None,
     drop_repeats: reader.DropRepeats = False,
     first_only: reader.FirstOnly = False,
@@ -69,6 +71,7 @@ def train(
     max_name: reader.MaxName = reader.MAX_NAME,
     max_columns: reader.MaxColumns = reader.MAX_COLUMNS,
     max_unpacked: reader.MaxUnpacked = None,
+    max_steps: reader.MaxSteps = reader.MAX_STEPS,
 ) -> None:
     """Fit a model on every labelled node of a network, or on its links, and save it."""
     from honlearn.experiments.evaluate import ModelSpec, NodeData
@@ -87,6 +90,8 @@ def train(
         entity=entity,
         path_column=path_column,
         count_column=count_column,
+        source_column=source_column,
+        target_column=target_column,
         max_gap=max_gap,
         drop_repeats=drop_repeats,
         first_only=first_only,
@@ -96,6 +101,7 @@ def train(
         max_name=max_name,
         max_columns=max_columns,
         max_unpacked=max_unpacked,
+        max_steps=max_steps,
     )
     choice = choosing.Choice(auto, order, tau, min_support, reading)
     choice.check(entry, network)

@@ -21,6 +21,7 @@ from honlearn.paths.options import (
     MAX_COLUMNS,
     MAX_LINE,
     MAX_NAME,
+    MAX_STEPS,
     TABLE_FORMATS,
     TEXT_FORMATS,
     ReaderOptions,
@@ -43,6 +44,8 @@ def read_paths(
     entity: str | None = None,
     path_column: str | None = None,
     count_column: str | None = None,
+    source_column: str | None = None,
+    target_column: str | None = None,
     max_gap: float | str | datetime.timedelta | None = None,
     drop_repeats: bool = False,
     first_only: bool = False,
@@ -52,6 +55,7 @@ def read_paths(
     max_name: int = MAX_NAME,
     max_columns: int = MAX_COLUMNS,
     max_unpacked: int | None = None,
+    max_steps: int = MAX_STEPS,
     progress: bool | None = None,
 ) -> Paths:
     """Return the paths of `source`: files, tables or Python lists.
@@ -69,6 +73,10 @@ def read_paths(
       (``concept:name``), `order_by` a key such as ``time:timestamp`` (without it, the order in the file),
       `max_gap` as above; traces are read one after another, so a log may exceed memory;
     * one path a row: `path_column` (a list, or text split at `delimiter`), `count_column`;
+    * one temporal edge a row: `source_column`, `target_column`, `order_by` (its time) and `max_gap` δ give
+      all maximal time-respecting paths, each once: every edge starts where the one before it ends, later by
+      more than 0 and at most δ. Their number grows exponentially with δ; more than `max_steps` (2**27)
+      entities in all of them are an error, found before a path is made;
     * JSON lines: one object per line, whose keys are the columns above; or one array per line, a path, where
       no column is named;
     * lists: `counts`, one a path.
@@ -96,6 +104,8 @@ def read_paths(
         entity=entity,
         path_column=path_column,
         count_column=count_column,
+        source_column=source_column,
+        target_column=target_column,
         max_gap=max_gap,
         drop_repeats=drop_repeats,
         first_only=first_only,
@@ -105,6 +115,7 @@ def read_paths(
         max_name=max_name,
         max_columns=max_columns,
         max_unpacked=max_unpacked,
+        max_steps=max_steps,
     )
     if isinstance(source, Paths) and options == ReaderOptions() and counts is None:
         return source
