@@ -168,7 +168,8 @@ class ReaderOptions:
         if needed:
             raise ParameterError(
                 f"{listed(edges)} without {listed(needed)}: temporal edges need source_column, "
-                "target_column, order_by (their time) and max_gap (the longest wait between two edges of a path)"
+                "target_column, order_by (their time) and max_gap (the longest wait between two edges of a "
+                "path)"
             )
 
     def check_columns_for(self, kind: str | None) -> None:
