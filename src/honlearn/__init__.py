@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from honlearn.hon import count_grams as count_grams
     from honlearn.hon import grow as grow
     from honlearn.hon import load_network as load_network
+    from honlearn.hon.edgelist import from_edges as from_edges
+    from honlearn.hon.networkx_graphs import from_networkx as from_networkx
     from honlearn.paths import Paths as Paths
     from honlearn.paths import read_paths as read_paths
     from honlearn.paths import stream_paths as stream_paths
@@ -40,6 +42,8 @@ _HOME = {
     "GramCounts": "honlearn.hon",
     "HigherOrderNetwork": "honlearn.hon",
     "count_grams": "honlearn.hon",
+    "from_edges": "honlearn.hon.edgelist",
+    "from_networkx": "honlearn.hon.networkx_graphs",
     "grow": "honlearn.hon",
     "load_network": "honlearn.hon",
     "DGEClassifier": "honlearn.tasks",
