@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from honlearn.hon.summary import NodeClasses
     from honlearn.hon.walks import Walks
+    from honlearn.paths.paths import Paths
 
 Array = TypeVar("Array", bound=NDArray[Any])
 Weights = NDArray[np.int64] | NDArray[np.float64]
@@ -308,6 +309,32 @@ class HigherOrderNetwork:
         from honlearn.hon.walks import random_walks
 
         return random_walks(self, starts, length, seed)
+
+    def simulate(
+        self, n: int, seed: int | None = None, *, length: int = 10, like: Paths | None = None
+    ) -> Paths:
+        """Return `n` paths that the network makes; see :func:`honlearn.hon.walks.simulate`."""
+        from honlearn.hon.walks import simulate
+
+        return simulate(self, n, seed, length=length, like=like)
+
+    def pagerank(self, damping: float = 0.85, *, by: str = "entity", **options: Any) -> pandas.DataFrame:
+        """Return the PageRank of entities, or of nodes; see :func:`honlearn.hon.flow.pagerank`."""
+        from honlearn.hon.flow import pagerank
+
+        return pagerank(self, damping, by=by, **options)
+
+    def visits(self, damping: float = 0.85, *, by: str = "entity", **options: Any) -> pandas.DataFrame:
+        """Return the shares of visits along edges; see :func:`honlearn.hon.flow.visits`."""
+        from honlearn.hon.flow import visits
+
+        return visits(self, damping, by=by, **options)
+
+    def communities(self, *, by: str = "entity", seed: int | None = 0, trials: int = 5) -> pandas.DataFrame:
+        """Return the modules that Infomap finds; see :func:`honlearn.hon.communities.communities`."""
+        from honlearn.hon.communities import communities
+
+        return communities(self, by=by, seed=seed, trials=trials)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the network to `path` in the format that its extension names."""
