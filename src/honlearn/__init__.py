@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from honlearn.paths import stream_paths as stream_paths
     from honlearn.tasks import DGEClassifier as DGEClassifier
     from honlearn.tasks import DGELinkPredictor as DGELinkPredictor
+    from honlearn.tasks import PathClassifier as PathClassifier
     from honlearn.tasks import split_links as split_links
     from honlearn.tasks.settings import Pairs as Pairs
     from honlearn.tasks.settings import PathKernel as PathKernel
@@ -48,6 +49,7 @@ _HOME = {
     "load_network": "honlearn.hon",
     "DGEClassifier": "honlearn.tasks",
     "DGELinkPredictor": "honlearn.tasks",
+    "PathClassifier": "honlearn.tasks",
     "load_model": "honlearn.baselines.saving",
     "split_links": "honlearn.tasks",
     "Pairs": "honlearn.tasks.settings",

@@ -36,16 +36,26 @@ _ORDERS = "an order is a number, or a time such as 2024-05-31T16:20:00.000+02:00
 
 
 def xes_chunks(
-    files: Sequence[Path], options: ReaderOptions, interner: Interner, advance: Advance
+    files: Sequence[Path],
+    options: ReaderOptions,
+    interner: Interner,
+    advance: Advance,
+    ids: list[str] | None = None,
 ) -> Iterator[PathChunk]:
-    """Yield the paths of event logs, in the order of their traces; see :func:`honlearn.read_paths`."""
+    """Yield the paths of event logs, in the order of their traces; see :func:`honlearn.read_paths`.
+
+    `ids` is filled with the ``concept:name`` of each trace that has an event, its number from 1 without one.
+    """
     entity = options.entity or DEFAULT_ENTITY
     # The constructor checks what a user names; the trace is ours.
     named = replace(options, sequence=_TRACE, entity=entity)
     for file in files:
         log = _Log(file, named)
         log.check_keys()
+        log.names = None if ids is None else {}
         yield from _file_chunks(log, named, interner, advance)
+        if ids is not None:
+            ids.extend(log.names_of_paths())
 
 
 def _file_chunks(
@@ -107,6 +117,8 @@ class _Log(FilePart):
         self.closed = 0
         self.taken = 0
         self.trace = -1
+        self.names: dict[int, str] | None = None
+        self.with_events: dict[int, None] = {}
 
     @property
     def columns(self) -> list[str]:
@@ -133,6 +145,11 @@ class _Log(FilePart):
                     f"{did_you_mean(key, there)}; there are {listed(map(repr, short), 20)}"
                 )
 
+    def names_of_paths(self) -> list[str]:
+        """Return the name of each trace that became a path, in order."""
+        names = self.names or {}
+        return [names.get(trace, str(trace + 1)) for trace in self.with_events]
+
     def rows(self, n: int) -> _Rows:
         """Take away the first `n` pending events and return them as a table."""
         options = self.options
@@ -145,6 +162,10 @@ class _Log(FilePart):
         if options.order_by is not None:  # which may be the entity itself, a number then
             columns[options.order_by] = self._ordered(self.orders[:n], first)
         table = pa.RecordBatch.from_pydict(columns)
+        if self.names is not None:
+            empty = zip(self.traces[:n], self.entities[:n], self.orders[:n], strict=True)
+            ordered = options.order_by is not None
+            self.with_events |= dict.fromkeys(t for t, name, at in empty if name and (at or not ordered))
         self.taken += n
         for pending in (self.traces, self.entities, self.orders):
             del pending[:n]
@@ -304,6 +325,8 @@ def _keep_events(parser: expat.XMLParserType, log: _Log) -> None:
             if in_trace and (name == "event" or name.endswith(":event")):
                 in_event = True
                 entity = order = None
+            elif in_trace and log.names is not None and attributes.get("key") == DEFAULT_ENTITY:
+                log.names[log.trace] = attributes.get("value") or str(log.trace + 1)
         elif depth < 3:
             name = name.rpartition(":")[2]
             _check_place(parser, log, depth, name)
