@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import UnknownNodeError, check_choice, did_you_mean, listed
+from honlearn.hon.measures import NetworkMeasures
 from honlearn.hon.nodes import SEPARATOR, NodeLabels
 from honlearn.hon.statistics import ContextStatistics, GrowParameters
 from honlearn.paths.vocabulary import Vocabulary
@@ -29,13 +30,12 @@ if TYPE_CHECKING:
 
     from honlearn.hon.summary import NodeClasses
     from honlearn.hon.walks import Walks
-    from honlearn.paths.paths import Paths
 
 Array = TypeVar("Array", bound=NDArray[Any])
 Weights = NDArray[np.int64] | NDArray[np.float64]
 
 
-class HigherOrderNetwork:
+class HigherOrderNetwork(NetworkMeasures):
     """A weighted, directed graph whose nodes are entities and entities in a context; immutable.
 
     Nodes 0 … n_entities − 1 are the base nodes (node = entity code, in the order of the names' UTF-8
@@ -309,32 +309,6 @@ class HigherOrderNetwork:
         from honlearn.hon.walks import random_walks
 
         return random_walks(self, starts, length, seed)
-
-    def simulate(
-        self, n: int, seed: int | None = None, *, length: int = 10, like: Paths | None = None
-    ) -> Paths:
-        """Return `n` paths that the network makes; see :func:`honlearn.hon.walks.simulate`."""
-        from honlearn.hon.walks import simulate
-
-        return simulate(self, n, seed, length=length, like=like)
-
-    def pagerank(self, damping: float = 0.85, *, by: str = "entity", **options: Any) -> pandas.DataFrame:
-        """Return the PageRank of entities, or of nodes; see :func:`honlearn.hon.flow.pagerank`."""
-        from honlearn.hon.flow import pagerank
-
-        return pagerank(self, damping, by=by, **options)
-
-    def visits(self, damping: float = 0.85, *, by: str = "entity", **options: Any) -> pandas.DataFrame:
-        """Return the shares of visits along edges; see :func:`honlearn.hon.flow.visits`."""
-        from honlearn.hon.flow import visits
-
-        return visits(self, damping, by=by, **options)
-
-    def communities(self, *, by: str = "entity", seed: int | None = 0, trials: int = 5) -> pandas.DataFrame:
-        """Return the modules that Infomap finds; see :func:`honlearn.hon.communities.communities`."""
-        from honlearn.hon.communities import communities
-
-        return communities(self, by=by, seed=seed, trials=trials)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the network to `path` in the format that its extension names."""
