@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from honlearn.hon import count_grams as count_grams
     from honlearn.hon import grow as grow
     from honlearn.hon import load_network as load_network
+    from honlearn.hon.edgelist import from_edges as from_edges
+    from honlearn.hon.networkx_graphs import from_networkx as from_networkx
     from honlearn.paths import Paths as Paths
     from honlearn.paths import read_paths as read_paths
     from honlearn.paths import stream_paths as stream_paths
     from honlearn.tasks import DGEClassifier as DGEClassifier
     from honlearn.tasks import DGELinkPredictor as DGELinkPredictor
+    from honlearn.tasks import PathClassifier as PathClassifier
     from honlearn.tasks import split_links as split_links
     from honlearn.tasks.settings import Pairs as Pairs
     from honlearn.tasks.settings import PathKernel as PathKernel
@@ -40,10 +43,13 @@ _HOME = {
     "GramCounts": "honlearn.hon",
     "HigherOrderNetwork": "honlearn.hon",
     "count_grams": "honlearn.hon",
+    "from_edges": "honlearn.hon.edgelist",
+    "from_networkx": "honlearn.hon.networkx_graphs",
     "grow": "honlearn.hon",
     "load_network": "honlearn.hon",
     "DGEClassifier": "honlearn.tasks",
     "DGELinkPredictor": "honlearn.tasks",
+    "PathClassifier": "honlearn.tasks",
     "load_model": "honlearn.baselines.saving",
     "split_links": "honlearn.tasks",
     "Pairs": "honlearn.tasks.settings",

@@ -32,6 +32,8 @@ def app() -> tuple[typer.Typer, dict[str, Any]]:
         entity: options.Entity = None,
         path_column: options.PathColumn = None,
         count_column: options.CountColumn = None,
+        source_column: options.SourceColumn = None,
+        target_column: options.TargetColumn = None,
         max_gap: options.MaxGap = None,
         drop_repeats: options.DropRepeats = False,
         first_only: options.FirstOnly = False,
@@ -41,6 +43,7 @@ def app() -> tuple[typer.Typer, dict[str, Any]]:
         max_name: options.MaxName = options.MAX_NAME,
         max_columns: options.MaxColumns = options.MAX_COLUMNS,
         max_unpacked: options.MaxUnpacked = None,
+        max_steps: options.MaxSteps = options.MAX_STEPS,
     ) -> None:
         given = {
             name: value for name, value in locals().items() if name in signature(options.gathered).parameters

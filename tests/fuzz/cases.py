@@ -17,6 +17,7 @@ from fuzz.mutate_arrays import damage_hon, damage_npz, damage_safetensors
 from fuzz.mutate_bytes import damage_bytes, damage_text
 from fuzz.mutate_json import damage_json, damage_json_lines
 from fuzz.mutate_tables import damage_arrow, damage_gzip, damage_parquet, damage_zstd
+from fuzz.mutate_xml import damage_xml
 
 # Extension → damage that keeps to the format.
 KNOWING: dict[str, Callable[[Random, bytes], bytes]] = {
@@ -30,6 +31,7 @@ KNOWING: dict[str, Callable[[Random, bytes], bytes]] = {
     ".npz": damage_npz,
     ".json": damage_json,
     ".jsonl": damage_json_lines,
+    ".xes": damage_xml,
 }
 
 

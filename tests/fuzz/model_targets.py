@@ -12,7 +12,7 @@ import numpy as np
 
 import honlearn as hl
 from fuzz.checks import use_probabilities
-from fuzz.target import Target, labels_of, small_network
+from fuzz.target import PATHS, Target, labels_of, small_network
 
 _SMALL: dict[str, Any] = {"max_epochs": 2, "n_threads": 1, "random_state": 0}
 _ENSEMBLE: dict[str, Any] = {**_SMALL, "n_learners": 2, "widths": (4, 4)}
@@ -66,6 +66,20 @@ def _use_model(path: Path) -> None:
             use_probabilities(one)
 
 
+def _make_path_models(folder: Path) -> None:
+    labels = ["x" if path[0].isupper() else "y" for path in PATHS]
+    for name, more in (("grams", {}), ("bag", {"order": 0, "vectors": 0})):
+        wanted: dict[str, Any] = {"vectors": 3, "C": 1.0, "random_state": 0, **more}
+        hl.PathClassifier(**wanted).fit(PATHS, labels).save(folder / name)
+
+
+def _use_path_model(path: Path) -> None:
+    model = hl.load_model(path)
+    use_probabilities(model.predict_proba([["A", "hub", "a"], ["new", "B"]]), len(model.classes_))
+    model.top_grams(3)
+    repr(model), model.search_results_
+
+
 @contextlib.contextmanager
 def _keeping_files() -> Iterator[None]:
     """Let a fit leave its checkpoints, which it removes when it is done."""
@@ -101,5 +115,6 @@ TARGETS = [
         _use_model,
         cases=120,
     ),
+    Target("path-model", _make_path_models, _use_path_model, cases=120),
     Target("checkpoint", _make_checkpoints, _use_checkpoint, cases=40),
 ]

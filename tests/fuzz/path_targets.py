@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fuzz.target import PATHS, Target, labels_of, small_network
 
 _EVENTS = {"sequence": "trip", "entity": "stop"}
 _ORDERED = {**_EVENTS, "order_by": "hour"}
+_EDGES = {"source_column": "trip", "target_column": "stop", "order_by": "hour", "max_steps": 10**6}
 _LISTS = {"path_column": "path", "count_column": "n"}
 
 # target → document → how it is read.
@@ -51,6 +53,25 @@ _FILES: dict[str, dict[str, dict[str, Any]]] = {
         "words.arrow": _ORDERED,
     },
     "gzip": {"plain.txt.gz": {}, "ordered.csv.gz": _ORDERED, "lists.tsv.gz": {**_LISTS, "delimiter": " "}},
+    "jsonl": {
+        "events.jsonl": _EVENTS,
+        "ordered.jsonl": {**_ORDERED, "max_gap": 2},
+        "times.jsonl": {**_EVENTS, "order_by": "time", "max_gap": "2h", "on_empty": "skip"},
+        "lists.jsonl": _LISTS,
+        "arrays.jsonl": {},
+        "packed.ndjson.gz": _ORDERED,
+    },
+    "temporal": {
+        "ordered.csv": {**_EDGES, "max_gap": 2},
+        "times.parquet": {**_EDGES, "order_by": "time", "max_gap": "2d"},
+        "ordered.jsonl": {**_EDGES, "max_gap": 0.5, "on_empty": "skip"},
+    },
+    "xes": {
+        "file-order.xes": {},
+        "times.xes": {"order_by": "time:timestamp", "max_gap": "2h", "drop_repeats": True},
+        "numbers.xes": {"order_by": "hour", "max_gap": 2, "on_empty": "skip"},
+        "packed.xes.gz": {"entity": "org:resource", "max_unpacked": 1 << 20},
+    },
     "zstd": {"counted.txt.zst": {"trailing_count": True}, "ordered.csv.zst": _ORDERED},
 }
 
@@ -69,8 +90,30 @@ def _table(name: str) -> pa.Table:
     return pa.table({"trip": trip, "hour": hour, "time": time, "stop": words})
 
 
+def _log() -> str:
+    """Return the paths as an event log in XES."""
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<log xes.version="1.0">']
+    for trip, path in enumerate(PATHS):
+        lines += ["<trace>", f'<string key="concept:name" value="trip {trip}"/>']
+        for hour, stop in enumerate(path):
+            time = f"2024-01-{1 + trip:02}T{hour:02}:00:00.000+01:00"
+            lines += ["<event>", f'<string key="concept:name" value="{stop}"/>']
+            lines += [
+                f'<string key="org:resource" value="{stop} &amp; Co"><int key="hour" value="7"/></string>'
+            ]
+            lines += [f'<date key="time:timestamp" value="{time}"/>', f'<int key="hour" value="{hour}"/>']
+            lines += ["</event>"]
+        lines += ["</trace>"]
+    return "\n".join([*lines, "</log>", ""])
+
+
 def _text(name: str) -> str:
-    """Return the paths as lines or as a table with commas or tabs."""
+    """Return the paths as lines, as a table with commas or tabs, or as an event log."""
+    if ".xes" in name:
+        return _log()
+    if "json" in name:
+        rows = PATHS if name.startswith("arrays") else _table(name).to_pylist()
+        return "".join(json.dumps(row, default=str, ensure_ascii=False) + "\n" for row in rows)
     if name.startswith(("plain", "counted", "ids")):
         mark = "," if ".ngram" in name else " "
         rows = [[step.replace(" ", "_") for step in path] for path in PATHS]

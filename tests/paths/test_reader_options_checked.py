@@ -27,8 +27,6 @@ EVENTS = {"sequence": "s", "entity": "e"}
         ({"delimiter": ""}, "'delimiter'.*at least one character"),
         ({"delimiter": "\n"}, "'delimiter'.*without a line end"),
         ({"sequence": 3, "entity": "e"}, "'sequence'.*name of a column. Got 3"),
-        ({"sequence": "s"}, "sequence without entity"),
-        ({"entity": "e", "order_by": "o"}, "order_by, entity without sequence"),
         ({"path_column": "p", **EVENTS}, "path_column and sequence, entity exclude each other"),
         ({"count_column": "n", **EVENTS}, "count_column.*needs path_column"),
         ({"max_gap": 3, **EVENTS}, "max_gap needs order_by"),
@@ -39,6 +37,20 @@ EVENTS = {"sequence": "s", "entity": "e"}
 def test_refused(given: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         ReaderOptions(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        ({"sequence": "s"}, "csv", "sequence without entity"),
+        ({"entity": "e", "order_by": "o"}, None, "order_by, entity without sequence"),
+        (EVENTS, "xes", "sequence: a trace of a xes log is a path by itself"),
+        ({"path_column": "p"}, "xes", "path_column: a trace of a xes log"),
+    ],
+)
+def test_columns_refused_for_a_format(given: dict[str, object], kind: str | None, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        ReaderOptions(**given).check_columns_for(kind)
 
 
 @pytest.mark.parametrize(

@@ -310,5 +310,5 @@ def test_an_error_in_a_pipe_names_its_line(pipe: Path) -> None:
 
 
 def test_a_table_does_not_come_through_a_pipe(pipe: Path) -> None:
-    with pytest.raises(InputError, match="pipe: a pipe can be read only once; save the csv table"):
+    with pytest.raises(InputError, match="pipe: a pipe can be read only once; save the csv data"):
         hl.read_paths(pipe, format="csv", sequence="a", entity="b")

@@ -14,7 +14,8 @@ def grow(
     paths: Annotated[
         list[str],
         typer.Argument(
-            metavar="PATHS", help="Files or glob patterns: text, CSV, Parquet, Arrow; - for text from a pipe."
+            metavar="PATHS",
+            help="Files or glob patterns: text, CSV, Parquet, Arrow, JSONL, XES; - for text from a pipe.",
         ),
     ],
     output: Annotated[
@@ -57,6 +58,8 @@ def grow(
     entity: reader.Entity = None,
     path_column: reader.PathColumn = None,
     count_column: reader.CountColumn = None,
+    source_column: reader.SourceColumn = None,
+    target_column: reader.TargetColumn = None,
     max_gap: reader.MaxGap = None,
     drop_repeats: reader.DropRepeats = False,
     first_only: reader.FirstOnly = False,
@@ -66,6 +69,7 @@ def grow(
     max_name: reader.MaxName = reader.MAX_NAME,
     max_columns: reader.MaxColumns = reader.MAX_COLUMNS,
     max_unpacked: reader.MaxUnpacked = None,
+    max_steps: reader.MaxSteps = reader.MAX_STEPS,
 ) -> None:
     """Build a higher-order network from paths and write it, whole or not at all."""
     import time
@@ -89,6 +93,8 @@ def grow(
         entity=entity,
         path_column=path_column,
         count_column=count_column,
+        source_column=source_column,
+        target_column=target_column,
         max_gap=max_gap,
         drop_repeats=drop_repeats,
         first_only=first_only,
@@ -98,6 +104,7 @@ def grow(
         max_name=max_name,
         max_columns=max_columns,
         max_unpacked=max_unpacked,
+        max_steps=max_steps,
     )
     started = time.perf_counter()
     source = paths[0] if len(paths) == 1 else paths

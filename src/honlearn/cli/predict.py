@@ -46,6 +46,12 @@ def predict(
         str | None, typer.Option(metavar="NAME", help="Of a model of links: recommend new neighbours of it.")
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many neighbours --node recommends.")] = 10,
+    paths: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATHS", help="Of a model of paths: those to classify, read as the training paths were."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV or text.")] = False,
 ) -> None:
     """Write what a saved model thinks of each node or pair, and how sure it is."""
@@ -56,6 +62,15 @@ def predict(
     if output is not None:
         _check_output(output)
     fitted = load_model(model)
+    if type(fitted).__name__ == "PathClassifier":
+        from honlearn.cli.path_classes import predict_paths
+
+        if nodes or pairs is not None or node is not None:
+            raise ParameterError(f"{model}: a model of paths; it takes --paths, not nodes or pairs")
+        emit(predict_paths(fitted, paths), output, as_json)
+        return
+    if paths is not None:
+        raise ParameterError(f"{model}: --paths is for models of paths (train --task paths)")
     if hasattr(fitted, "recommend"):
         from honlearn.cli.links import predicted_links
 

@@ -14,6 +14,7 @@ from honlearn.paths.options import FORMATS, ReaderOptions
 from honlearn.paths.options import MAX_COLUMNS as MAX_COLUMNS
 from honlearn.paths.options import MAX_LINE as MAX_LINE
 from honlearn.paths.options import MAX_NAME as MAX_NAME
+from honlearn.paths.options import MAX_STEPS as MAX_STEPS
 
 _PANEL = "Reading paths"
 _TYPED_ESCAPES = {"\\t": "\t", "tab": "\t", "space": " ", "comma": ","}
@@ -41,9 +42,13 @@ Sequence = Annotated[
     str | None, _option("--sequence", "Events: the column that says which path a row belongs to.", "COLUMN")
 ]
 OrderBy = Annotated[
-    str | None, _option("--order-by", "Events: the column of numbers or times; default: row order.", "COLUMN")
+    str | None,
+    _option("--order-by", "Events: the column (XES: key) of numbers or times; default: row order.", "COLUMN"),
 ]
-Entity = Annotated[str | None, _option("--entity", "Events: the column of the entity visited.", "COLUMN")]
+Entity = Annotated[
+    str | None,
+    _option("--entity", "Events: the column of the entity visited; XES: its key, concept:name.", "COLUMN"),
+]
 PathColumn = Annotated[
     str | None,
     _option("--path-column", "One path a row: the column of lists, or of text to split.", "COLUMN"),
@@ -51,9 +56,16 @@ PathColumn = Annotated[
 CountColumn = Annotated[
     str | None, _option("--count-column", "One path a row: the column of counts.", "COLUMN")
 ]
+SourceColumn = Annotated[
+    str | None,
+    _option("--source-column", "Temporal edges: the column of their sources; paths respect time.", "COLUMN"),
+]
+TargetColumn = Annotated[
+    str | None, _option("--target-column", "Temporal edges: the column of their targets.", "COLUMN")
+]
 MaxGap = Annotated[
     str | None,
-    _option("--max-gap", "Events: a larger step starts a new path; a number, or 30min, 6h, 2d.", "GAP"),
+    _option("--max-gap", "Events, edges: the longest step within a path; a number, or 30min, 6h, 2d.", "GAP"),
 ]
 DropRepeats = Annotated[
     bool, _option("--drop-repeats/--no-drop-repeats", "Drop an entity that repeats the one before it.")
@@ -64,7 +76,8 @@ FirstOnly = Annotated[
 MinLength = Annotated[int, _option("--min-length", "Drop paths with fewer entities; default: 1.", "N")]
 OnEmpty = Annotated[str, _option("--on-empty", "An empty entity id: error (default) or skip.", "error|skip")]
 MaxLine = Annotated[
-    int, _option("--max-line", "Most bytes in a line of text or a row of CSV; default: 64 MiB.", "BYTES")
+    int,
+    _option("--max-line", "Most bytes in a line of text, a row of CSV or a tag; default: 64 MiB.", "BYTES"),
 ]
 MaxName = Annotated[int, _option("--max-name", "Most bytes in an entity id; default: 1 MiB.", "BYTES")]
 MaxColumns = Annotated[int, _option("--max-columns", "Most columns of a table; default: 10,000.", "N")]
@@ -75,6 +88,10 @@ MaxUnpacked = Annotated[
         "Most bytes that a .gz or .zst file may unpack to; default: 64 GiB, for Parquet and Arrow 1 GiB.",
         "BYTES",
     ),
+]
+MaxSteps = Annotated[
+    int,
+    _option("--max-steps", "Temporal edges: most steps in all of their paths; default: 2**27.", "N"),
 ]
 
 
@@ -89,6 +106,8 @@ def gathered(
     entity: str | None = None,
     path_column: str | None = None,
     count_column: str | None = None,
+    source_column: str | None = None,
+    target_column: str | None = None,
     max_gap: str | None = None,
     drop_repeats: bool = False,
     first_only: bool = False,
@@ -98,6 +117,7 @@ def gathered(
     max_name: int = MAX_NAME,
     max_columns: int = MAX_COLUMNS,
     max_unpacked: int | None = None,
+    max_steps: int = MAX_STEPS,
 ) -> dict[str, Any]:
     """Return the keywords of ``read_paths``; the delimiter may be spelt ``\\t`` or ``tab``.
 

@@ -32,6 +32,10 @@ Task = Annotated[
     str,
     typer.Option("--task", metavar="nodes|links", help="What is learnt: classes of nodes, or links."),
 ]
+TrainTask = Annotated[
+    str,
+    typer.Option("--task", metavar="nodes|links|paths", help="Classes of nodes, links, or classes of paths."),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -48,7 +52,7 @@ Labels = Annotated[
     typer.Argument(
         metavar="LABELS",
         show_default=False,
-        help="CSV: first column the node, column 'label' its class. Links need none.",
+        help="CSV: first column the node (or the id of a path), column 'label' its class. Links need none.",
     ),
 ]
 Jobs = Annotated[

@@ -38,7 +38,7 @@ def train(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="MODEL", help="Folder of the model.")],
     labels: words.Labels = None,
-    task: words.Task = "nodes",
+    task: words.TrainTask = "nodes",
     model: Annotated[str, typer.Option(metavar="NAME", help=f"{words.NAMES}; -shared is *.")] = "dge-bag",
     set_: words.Settings = None,
     seed: words.Seed = 0,
@@ -60,6 +60,8 @@ def train(
     entity: reader.Entity = None,
     path_column: reader.PathColumn = None,
     count_column: reader.CountColumn = None,
+    source_column: reader.SourceColumn = None,
+    target_column: reader.TargetColumn = None,
     max_gap: reader.MaxGap = None,
     drop_repeats: reader.DropRepeats = False,
     first_only: reader.FirstOnly = False,
@@ -69,14 +71,15 @@ def train(
     max_name: reader.MaxName = reader.MAX_NAME,
     max_columns: reader.MaxColumns = reader.MAX_COLUMNS,
     max_unpacked: reader.MaxUnpacked = None,
+    max_steps: reader.MaxSteps = reader.MAX_STEPS,
 ) -> None:
-    """Fit a model on every labelled node of a network, or on its links, and save it."""
+    """Fit a model on every labelled node of a network, on its links, or on labelled paths, and save it."""
     from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.experiments.registry import find_model
     from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
 
-    entry = find_model(model, task)
+    entry = None if task == "paths" else find_model(model, task)
     reading = reader.gathered(
         format=format,
         delimiter=delimiter,
@@ -87,6 +90,8 @@ def train(
         entity=entity,
         path_column=path_column,
         count_column=count_column,
+        source_column=source_column,
+        target_column=target_column,
         max_gap=max_gap,
         drop_repeats=drop_repeats,
         first_only=first_only,
@@ -96,7 +101,14 @@ def train(
         max_name=max_name,
         max_columns=max_columns,
         max_unpacked=max_unpacked,
+        max_steps=max_steps,
     )
+    if entry is None:
+        from honlearn.cli.path_classes import train_paths
+
+        check_folder(output, force)
+        _tell(train_paths(network, labels, output, label_column, set_, seed, reading), as_json)
+        return
     choice = choosing.Choice(auto, order, tau, min_support, reading)
     choice.check(entry, network)
     spec = ModelSpec(entry, choice.settings(words.parse_settings(set_, entry)))
@@ -115,14 +127,19 @@ def train(
         if data.missing:
             typer.echo(missing_line(data.missing), err=True)
         facts |= fit_and_save(spec, data, output, seed)
+    _tell(facts, as_json)
+    if (auto or "tried" in facts) and not as_json:
+        choosing.print_tried(facts.get("tried", []))
+
+
+def _tell(facts: dict[str, Any], as_json: bool) -> None:
+    """Print the facts of a training, as a table or as JSON."""
     if as_json:
         import json
 
         typer.echo(json.dumps(facts, ensure_ascii=False))
     else:
         _print(facts)
-        if auto or "tried" in facts:
-            choosing.print_tried(facts.get("tried", []))
 
 
 def fit_and_save(spec: ModelSpec, data: NodeData, folder: Path, seed: int) -> dict[str, Any]:

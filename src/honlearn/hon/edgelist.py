@@ -28,12 +28,14 @@ def from_edges(
     target: Iterable[Any],
     weight: Iterable[Any] | None = None,
     *,
+    nodes: Iterable[Any] = (),
     where: Where | None = None,
 ) -> HigherOrderNetwork:
     """Return the network with these edges; each column may be a list, NumPy, Arrow, pandas or Polars column.
 
     Labels are ``C|B|A``, newest entity first; `weight` None means 1 each. Weights stay exact integers where
-    all are whole, else float64. `where` turns a row number into the place that an error names.
+    all are whole, else float64. `nodes` are labels that the network has, whether an edge does or not. An edge
+    is given once. `where` turns a row number into the place that an error names.
 
     >>> from_edges(["A", "C|A"], ["C|A", "D"], [3, 2]).to_pandas().values.tolist()
     [['A', 'C|A', 3], ['C|A', 'D', 2]]
@@ -46,19 +48,26 @@ def from_edges(
     values = np.ones(rows, np.int64) if weight is None else _weights(weight, where)
     if len(values) != rows:
         raise InputError(f"{rows:,} edges but {len(values):,} weights; give one weight an edge")
-    labels, codes = _joined(*columns)
-    vocabulary, offsets, grams = _grams(labels, codes, rows, where)
+    further = _labels(nodes, "nodes", lambda row: f"node {row}")
+    labels, codes = _joined(*columns, further)
+    vocabulary, offsets, grams = _grams(labels, codes, lambda i: _place(i, rows, where))
     node, gram_offsets, flat = _canonical_nodes(offsets, grams, len(vocabulary))
     ends = node[codes]
-    order = np.lexsort((ends[rows:], ends[:rows]))
-    again = _repeated(ends[:rows], ends[rows:], order)
+    sources, targets = ends[:rows], ends[rows : 2 * rows]
+    order = np.lexsort((targets, sources))
+    again = _repeated(sources, targets, order)
     if again is not None:
         names = [labels[int(codes[i])].as_py() for i in (again, again + rows)]
         edge = " → ".join(map(shown, names))
         raise InputError(f"{where(again)}: the edge {edge} is there twice; give each edge once")
-    degree = np.bincount(ends[:rows], minlength=len(gram_offsets) - 1)
+    degree = np.bincount(sources, minlength=len(gram_offsets) - 1)
     indptr = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
-    return HigherOrderNetwork(vocabulary, gram_offsets, flat, indptr, ends[rows:][order], values[order])
+    return HigherOrderNetwork(vocabulary, gram_offsets, flat, indptr, targets[order], values[order])
+
+
+def _place(position: int, rows: int, where: Where) -> str:
+    """Return the place of a label among the sources, then the targets, then the further nodes."""
+    return where(position % rows) if position < 2 * rows else f"node {position - 2 * rows}"
 
 
 def _labels(column: Iterable[Any], name: str, where: Where) -> tuple[pa.Array, NDArray[Any]]:
@@ -104,14 +113,13 @@ def _encoded(array: pa.ChunkedArray) -> pa.ChunkedArray:
     return array.cast(pa.large_string()).dictionary_encode()
 
 
-def _joined(
-    source: tuple[pa.Array, NDArray[Any]], target: tuple[pa.Array, NDArray[Any]]
-) -> tuple[pa.Array, NDArray[np.int32]]:
-    """Return the distinct labels that some row has, and the numbers of the sources, then of the targets."""
-    labels = pa.concat_arrays([source[0], target[0]]).dictionary_encode()
+def _joined(*columns: tuple[pa.Array, NDArray[Any]]) -> tuple[pa.Array, NDArray[np.int32]]:
+    """Return the distinct labels that some row has, and the numbers of the rows, column after column."""
+    labels = pa.concat_arrays([found for found, _ in columns]).dictionary_encode()
     number = labels.indices.to_numpy(zero_copy_only=False)
-    split = len(source[0])
-    codes = np.concatenate([number[:split][source[1]], number[split:][target[1]]])
+    splits = np.cumsum([len(found) for found, _ in columns])[:-1]
+    parts = np.split(number, splits)
+    codes = np.concatenate([part[rows] for part, (_, rows) in zip(parts, columns, strict=True)])
     used = np.bincount(codes, minlength=len(labels.dictionary)) > 0
     if used.all():
         return labels.dictionary, codes
@@ -165,14 +173,14 @@ def _numeric(weight: Iterable[Any]) -> NDArray[Any]:
 
 
 def _grams(
-    labels: pa.Array, codes: NDArray[np.int32], rows: int, where: Where
+    labels: pa.Array, codes: NDArray[np.int32], where: Where
 ) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int32]]:
     """Take distinct labels apart: the sorted vocabulary, and each label's gram as offsets and codes."""
     parts = pc.split_pattern(labels, SEPARATOR)
     offsets = np.asarray(parts.offsets, np.int64)
     longest = int(np.argmax(np.diff(offsets))) if len(labels) else 0
     if len(labels) and offsets[longest + 1] - offsets[longest] > MAX_ORDER:
-        row = int(np.argmax(codes == longest)) % rows
+        row = int(np.argmax(codes == longest))
         size = offsets[longest + 1] - offsets[longest]
         raise InputError(f"{where(row)}: a label of {size:,} entities; there may be at most {MAX_ORDER:,}")
     names = parts.flatten().dictionary_encode()
@@ -180,7 +188,7 @@ def _grams(
     entity = names.indices.to_numpy(zero_copy_only=False)
     if empty >= 0:
         label = int(np.searchsorted(offsets, np.flatnonzero(entity == empty)[0], "right")) - 1
-        row = int(np.argmax(codes == label)) % rows
+        row = int(np.argmax(codes == label))
         text = labels[label].as_py()
         problem = f"the label {shown(text)} has an empty part" if text else "an empty id"
         raise InputError(f"{where(row)}: {problem}; every entity needs a name")

@@ -1,8 +1,8 @@
 """A network as the objects of other libraries: Arrow, pandas, Polars, SciPy, NetworkX, PyTorch Geometric.
 
 In: a :class:`HigherOrderNetwork`. Out: the other library's own type, with labels where it has names. Each
-library is imported only when asked for. The way back, from columns of labels, is
-:func:`honlearn.hon.edgelist.from_edges`.
+library is imported when asked for. The way back is :func:`honlearn.from_edges`, for columns of labels, and
+:func:`honlearn.from_networkx`.
 """
 
 from __future__ import annotations

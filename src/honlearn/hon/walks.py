@@ -16,9 +16,11 @@ from honlearn.errors import InputError, check_integer
 from honlearn.hon.network import HigherOrderNetwork, Weights
 from honlearn.jit import njit
 from honlearn.paths.paths import Paths
+from honlearn.paths.stream import occurring
 from honlearn.seeds import generator, root_seed
 
 _CHUNK = 1 << 16
+_STEPS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +70,68 @@ def random_walks(
     return Walks(network, nodes)
 
 
+def simulate(
+    network: HigherOrderNetwork,
+    n: int,
+    seed: int | None = None,
+    *,
+    length: int = 10,
+    like: Paths | None = None,
+) -> Paths:
+    """Return `n` paths of walkers that move along out-edges in proportion to their weights, π_k(u' → v).
+
+    Parameters
+    ----------
+    n : how many paths.
+    seed : the same seed gives the same paths; None draws one.
+    length : entities in a path, its start included. Walks start at base nodes, drawn by weighted out-degree,
+        as in :func:`random_walks`: a network does not know where paths begin and end.
+    like : observed paths. Each walk then draws one of them, starts where it starts and is as long as it is,
+        so that only the steps between are the network's own; `length` is not used.
+
+    A walk ends early at a node without out-edges. The paths hold the entities that were visited.
+    """
+    n, length = check_integer("simulate", "n", n, 1), check_integer("simulate", "length", length, 1)
+    root = root_seed(seed)
+    if like is None:
+        first, lengths = _starts(network, n, root), np.full(n, length, np.int64)
+    else:
+        first, lengths = _drawn_from(network, like, n, root)
+    random = generator(root, "walks", "steps")
+    sums: Weights = np.add.accumulate(network.weights)
+    codes, sizes, start = [], [], 0
+    ends = np.cumsum(lengths)
+    while start < n:
+        before = int(ends[start] - lengths[start])
+        stop = max(int(np.searchsorted(ends, before + _STEPS_AT_ONCE, "right")), start + 1)
+        draws = random.random(int(ends[stop - 1]) - before)
+        part, size = _walk_each(
+            network.indptr, network.indices, sums, network.base, draws, first[start:stop], lengths[start:stop]
+        )
+        codes.append(part)
+        sizes.append(size)
+        start = stop
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
+    return occurring(np.concatenate(codes), offsets, network.vocabulary, None)
+
+
+def _drawn_from(
+    network: HigherOrderNetwork, like: Paths, n: int, root: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the start and the length of observed paths, drawn with replacement by their counts."""
+    rows = np.flatnonzero(like.lengths > 0)
+    if not len(rows):
+        raise InputError("simulate: like has no path with an entity; give observed paths")
+    weight = np.ones(len(rows)) if like.counts is None else like.counts[rows].astype(np.float64)
+    draws = generator(root, "walks", "like").random(n) * weight.sum()
+    drawn = rows[np.minimum(np.searchsorted(np.cumsum(weight), draws, "right"), len(rows) - 1)]
+    starts = like.codes[like.offsets[drawn]]
+    used = np.unique(starts)
+    code = np.zeros(len(like.vocabulary), np.int32)
+    code[used] = network.vocabulary.codes(like.vocabulary[int(entity)] for entity in used)
+    return code[starts], like.lengths[drawn]
+
+
 def _starts(network: HigherOrderNetwork, starts: int | Iterable[object], root: int) -> NDArray[np.int32]:
     if isinstance(starts, (str, bytes)):
         raise InputError(f"starts must be a number of walks or a list of labels, got the text {starts!r}")
@@ -82,6 +146,25 @@ def _starts(network: HigherOrderNetwork, starts: int | Iterable[object], root: i
 
 
 @njit
+def _step(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], ends: Weights, node: int, draw: float
+) -> int:
+    """Return the node that follows, −1 at one without out-edges; `ends` are the running sums of weights."""
+    low, high = indptr[node], indptr[node + 1] - 1
+    if high < low:
+        return -1
+    before = ends[low - 1] if low > 0 else ends[0] - ends[0]
+    goal = before + draw * (ends[high] - before)
+    while low < high:
+        middle = (low + high) // 2
+        if ends[middle] > goal:
+            high = middle
+        else:
+            low = middle + 1
+    return int(indices[low])
+
+
+@njit
 def _walk(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -89,20 +172,38 @@ def _walk(
     draws: NDArray[np.float64],
     nodes: NDArray[np.int32],
 ) -> None:
-    """Fill each row of `nodes` from its first column on; `ends` are the running sums of the weights."""
+    """Fill each row of `nodes` from its first column on."""
     for walk in range(nodes.shape[0]):
         node = nodes[walk, 0]
         for step in range(draws.shape[1]):
-            low, high = indptr[node], indptr[node + 1] - 1
-            if high < low:
+            node = _step(indptr, indices, ends, node, draws[walk, step])
+            if node < 0:
                 break
-            before = ends[low - 1] if low > 0 else ends[0] - ends[0]
-            goal = before + draws[walk, step] * (ends[high] - before)
-            while low < high:
-                middle = (low + high) // 2
-                if ends[middle] > goal:
-                    high = middle
-                else:
-                    low = middle + 1
-            node = indices[low]
             nodes[walk, step + 1] = node
+
+
+@njit
+def _walk_each(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    ends: Weights,
+    base: NDArray[np.int32],
+    draws: NDArray[np.float64],
+    first: NDArray[np.int32],
+    lengths: NDArray[np.int64],
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the entities of walks of their own lengths, one after the other, and how many each has."""
+    codes, sizes = np.empty(len(draws), np.int32), np.zeros(len(first), np.int64)
+    written, place = 0, 0
+    for walk in range(len(first)):
+        node = first[walk]
+        for step in range(lengths[walk]):
+            if step > 0:
+                node = _step(indptr, indices, ends, node, draws[place + step])
+                if node < 0:
+                    break
+            codes[written] = base[node]
+            written += 1
+            sizes[walk] += 1
+        place += lengths[walk]
+    return codes[:written].copy(), sizes

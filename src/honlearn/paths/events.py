@@ -6,10 +6,10 @@ appearance of their sequence. Only numbers stay in memory: 6 or 8 bytes a row, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +46,8 @@ from honlearn.paths.paths import PathChunk
 from honlearn.paths.sequences import SequenceNumbers
 from honlearn.progress import Advance
 
+Rows = TypeVar("Rows", bound="Events")
+
 _TOKENS_A_CHUNK = 1 << 20
 _ROWS_A_BLOCK = 1 << 21
 
@@ -54,7 +56,12 @@ def event_chunks(
     parts: Sequence[Part], options: ReaderOptions, interner: Interner, advance: Advance
 ) -> Iterator[PathChunk]:
     """Yield the paths of an event table; the parts are read as one table."""
-    events = _gathered(parts, options, interner, advance)
+    yield from paths_of(gathered(parts, options, Events(options, interner), advance))
+
+
+def paths_of(events: Events) -> Iterator[PathChunk]:
+    """Yield the paths of gathered events, cut where a step is larger than the maximum gap."""
+    options = events.options
     codes, orders, offsets = events.arranged()
     if options.gap is not None and orders is not None:
         offsets = cut(offsets, events.far_apart(orders, events.gap_in_units(options.gap)))
@@ -68,13 +75,13 @@ def event_chunks(
         start = stop
 
 
-def _gathered(parts: Sequence[Part], options: ReaderOptions, interner: Interner, advance: Advance) -> Events:
-    """Return all events; where a CSV's order needs a wider type than it seemed, read again with that."""
+def gathered(parts: Sequence[Part], options: ReaderOptions, events: Rows, advance: Advance) -> Rows:
+    """Return the events of all rows; where an order needs a wider type than it seemed, read again with it."""
     with parts[0].guarded():
         tries = [None] if options.order_by is None else parts[0].number_types(options.order_by)
     failures = []
     for kind in tries:
-        events = Events(options, interner)
+        events = events.fresh()
         try:
             for part in parts:
                 with part.guarded():
@@ -93,6 +100,8 @@ def _gathered(parts: Sequence[Part], options: ReaderOptions, interner: Interner,
 class Events:
     """The rows of an event table as integers, batch by batch as they were read."""
 
+    roles = ("sequence", "entity", "order")
+
     def __init__(self, options: ReaderOptions, interner: Interner) -> None:
         self.options = options
         self.interner = interner
@@ -105,10 +114,19 @@ class Events:
         self._distinct: list[Decimal] | None = None
         self._loose = 0
 
+    def fresh(self: Rows) -> Rows:
+        """Return the like of it without rows, to read again into."""
+        return type(self)(self.options, self.interner)
+
+    @property
+    def wanted(self) -> list[str]:
+        """The columns, in the order of `roles`."""
+        options = self.options
+        return [name for name in (options.sequence, options.entity, options.order_by) if name is not None]
+
     def read(self, part: Part, order_type: pa.DataType | None, advance: Advance) -> None:
         """Take in all rows of a part."""
-        options = self.options
-        wanted = [name for name in (options.sequence, options.entity, options.order_by) if name is not None]
+        options, wanted = self.options, self.wanted
         types = {} if options.order_by is None else {options.order_by: order_type}
         first = 0
         for batch in part.batches(list(dict.fromkeys(wanted)), types, advance):
@@ -146,27 +164,39 @@ class Events:
         def where(position: int) -> str:
             return part.where(first + int(position if rows is None else rows[position]))
 
-        try:
-            codes = entity_codes(columns[1], self.interner)
-        except BadName as error:
-            raise InputError(f"{where(error.position)}: {error.reason} (column {names[1]!r})") from error
-        except InputError as error:
-            raise InputError(f"{part.name}: column {names[1]!r}: {error}") from error
-        try:
-            self.sequences.append(self.numbers.number(columns[0]))
-        except InputError as error:
-            raise InputError(f"{part.name}: column {names[0]!r}: {error}") from error
+        self.sequences.append(self.number(part, names[0], columns[0], where))
+        codes = self.entities(part, names[1], columns[1], where)
         # Most vocabularies are small: this halves what waits to be put in order.
         self.codes.append(codes.astype(np.uint16) if len(self.interner) <= 1 << 16 else codes)
         if len(columns) == 3:
             self.orders.append(order_values(self._one_unit(part, columns[2])))
+
+    def entities(
+        self, part: Part, name: str, column: pa.Array, where: Callable[[int], str]
+    ) -> NDArray[np.int32]:
+        """Return the codes of a column of names."""
+        try:
+            return entity_codes(column, self.interner)
+        except BadName as error:
+            raise InputError(f"{where(error.position)}: {error.reason} (column {name!r})") from error
+        except InputError as error:
+            raise InputError(f"{part.name}: column {name!r}: {error}") from error
+
+    def number(
+        self, part: Part, name: str, column: pa.Array, where: Callable[[int], str]
+    ) -> NDArray[np.int32]:
+        """Return the numbers of the sequences."""
+        try:
+            return self.numbers.number(column)
+        except InputError as error:
+            raise InputError(f"{part.name}: column {name!r}: {error}") from error
 
     def _present(
         self, part: Part, names: list[str], columns: list[Any], first: int
     ) -> NDArray[np.int64] | None:
         """Return the rows that have all values, None for all; raise at the first gap unless told to skip."""
         absent = None
-        for role, name, column in zip(("sequence", "entity", "order"), names, columns, strict=False):
+        for role, name, column in zip(self.roles, names, columns, strict=False):
             gone = missing(column)
             if gone is None:
                 continue

@@ -1,7 +1,8 @@
 """Which files, and in which format: names and patterns → existing files and one format for all.
 
 In: a string, a path, a pattern such as ``~/trips/*.csv.gz``, ``-`` for standard input, or a list of these.
-Out: the files in a fixed order, and ``text``, ``ngram``, ``csv``, ``tsv``, ``parquet`` or ``arrow``.
+Out: the files in a fixed order, and ``text``, ``ngram``, ``csv``, ``tsv``, ``parquet``, ``arrow``, ``jsonl``
+or ``xes``.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ EXTENSIONS = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".xes": "xes",
 }
 
 

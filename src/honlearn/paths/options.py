@@ -14,8 +14,9 @@ from typing import Any
 from honlearn.errors import ParameterError, check_choice, check_integer, did_you_mean, listed
 
 TEXT_FORMATS = ("text", "ngram")
-TABLE_FORMATS = ("csv", "tsv", "parquet", "arrow")
-FORMATS = TEXT_FORMATS + TABLE_FORMATS
+TABLE_FORMATS = ("csv", "tsv", "parquet", "arrow", "jsonl")
+LOG_FORMATS = ("xes",)
+FORMATS = TEXT_FORMATS + TABLE_FORMATS + LOG_FORMATS
 
 SKIP_EMPTY = 'pass on_empty="skip" (--on-empty skip)'
 
@@ -32,8 +33,15 @@ MAX_COLUMNS = 10_000
 MAX_UNPACKED_STREAM = 1 << 36
 MAX_UNPACKED_MEMORY = 1 << 30
 
+# Temporal edges can have exponentially many paths: half a gigabyte of them. Sums of as many as the greatest
+# bound over 2**31 edges fit 64 bits.
+MAX_STEPS = 1 << 27
+_MOST_STEPS = 1 << 32
+
 _OWNER = "read_paths"
-_COLUMNS = ("sequence", "order_by", "entity", "path_column", "count_column")
+_ROW_COLUMNS = ("path_column", "count_column")
+_EDGE_COLUMNS = ("source_column", "target_column")
+COLUMN_OPTIONS = ("sequence", "order_by", "entity", *_ROW_COLUMNS, *_EDGE_COLUMNS)
 _LARGEST_GAP = 10**300
 _UNITS = {
     "ns": 1,
@@ -77,6 +85,8 @@ class ReaderOptions:
     entity: str | None = None
     path_column: str | None = None
     count_column: str | None = None
+    source_column: str | None = None
+    target_column: str | None = None
     max_gap: float | str | datetime.timedelta | None = None
     drop_repeats: bool = False
     first_only: bool = False
@@ -86,6 +96,7 @@ class ReaderOptions:
     max_name: int = MAX_NAME
     max_columns: int = MAX_COLUMNS
     max_unpacked: int | None = None
+    max_steps: int = MAX_STEPS
 
     def __post_init__(self) -> None:
         if self.format is not None:
@@ -96,6 +107,7 @@ class ReaderOptions:
         for name in ("max_line", "max_name", "max_columns", "max_unpacked"):
             if name != "max_unpacked" or self.max_unpacked is not None:
                 check_integer(_OWNER, name, getattr(self, name), 1)
+        check_integer(_OWNER, "max_steps", self.max_steps, 1, _MOST_STEPS)
         for name in ("trailing_count", "drop_repeats", "first_only"):
             if not isinstance(getattr(self, name), bool):
                 raise ParameterError(
@@ -116,7 +128,7 @@ class ReaderOptions:
             )
 
     def _check_columns(self) -> None:
-        for name in _COLUMNS:
+        for name in COLUMN_OPTIONS:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value):
                 raise ParameterError(
@@ -128,11 +140,7 @@ class ReaderOptions:
                 f"path_column and {listed(events)} exclude each other: give path_column for a table with one "
                 "path a row, or sequence and entity for a table with one event a row"
             )
-        if events and (self.sequence is None or self.entity is None):
-            absent = "entity" if self.sequence is not None else "sequence"
-            raise ParameterError(
-                f"{listed(events)} without {absent}: an event table needs sequence and entity"
-            )
+        self._check_edges()
         if self.count_column is not None and self.path_column is None:
             raise ParameterError(
                 "count_column counts whole paths and needs path_column; an event table has no counts"
@@ -142,13 +150,55 @@ class ReaderOptions:
                 "max_gap needs order_by, the column of numbers or times that it is measured in"
             )
         textual = [name for name in ("skip_columns", "trailing_count") if getattr(self, name)]
-        if textual and (self.is_table or self.format in TABLE_FORMATS):
+        if textual and (self.is_table or self.format in TABLE_FORMATS + LOG_FORMATS):
             raise ParameterError(f"{listed(textual)} belongs to text files, not to tables")
+
+    def _check_edges(self) -> None:
+        """Raise unless the columns of temporal edges are complete and alone."""
+        edges = [name for name in _EDGE_COLUMNS if getattr(self, name) is not None]
+        if not edges:
+            return
+        others = [name for name in ("sequence", "entity", *_ROW_COLUMNS) if getattr(self, name) is not None]
+        if others:
+            raise ParameterError(
+                f"{listed(edges)} and {listed(others)} exclude each other: a table has one edge per row, one "
+                "event per row or one path per row"
+            )
+        needed = [name for name in (*_EDGE_COLUMNS, "order_by", "max_gap") if getattr(self, name) is None]
+        if needed:
+            raise ParameterError(
+                f"{listed(edges)} without {listed(needed)}: temporal edges need source_column, "
+                "target_column, order_by (their time) and max_gap (the longest wait between two edges of a "
+                "path)"
+            )
+
+    def check_columns_for(self, kind: str | None) -> None:
+        """Raise unless the named columns are enough for a format; `kind` is None for a table in memory.
+
+        Apart from the other checks, because a trace of an event log is a sequence by itself.
+        """
+        events = [name for name in ("sequence", "order_by", "entity") if getattr(self, name) is not None]
+        if kind in LOG_FORMATS:
+            foreign = [
+                name
+                for name in ("sequence", *_ROW_COLUMNS, *_EDGE_COLUMNS)
+                if getattr(self, name) is not None
+            ]
+            if foreign:
+                raise ParameterError(
+                    f"{listed(foreign)}: a trace of a {kind} log is a path by itself; a log takes entity and "
+                    "order_by, keys of its events"
+                )
+        elif self.source_column is None and events and (self.sequence is None or self.entity is None):
+            absent = "entity" if self.sequence is not None else "sequence"
+            raise ParameterError(
+                f"{listed(events)} without {absent}: an event table needs sequence and entity"
+            )
 
     @property
     def is_table(self) -> bool:
         """Whether columns were named, so that the source is a table."""
-        return self.sequence is not None or self.path_column is not None
+        return any(getattr(self, name) is not None for name in COLUMN_OPTIONS)
 
     @property
     def gap(self) -> Gap | None:

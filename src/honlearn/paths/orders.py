@@ -28,6 +28,9 @@ from honlearn.paths.columns import spans
 TEXT = pa.binary()
 """The type that a CSV column of numbers is read as; :func:`from_text` makes numbers of it."""
 
+TIMES = tuple(pa.timestamp(unit, zone) for zone in ("UTC", None) for unit in ("ns", "us"))
+"""The types of times in text: nanoseconds hold the seven digits of some writers, microseconds far years."""
+
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _NULLS = frozenset(text.encode() for text in csv.ConvertOptions().null_values)
 _NUMBER = re.compile(rb"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?[ \t]*")
@@ -178,6 +181,15 @@ def reaches(distinct: Sequence[Decimal], gap: Fraction) -> NDArray[np.int64]:
     """Return for each value the rank of the last one that is at most `gap` after it."""
     exact = [Fraction(value) if value.is_finite() else float(value) for value in distinct]
     return np.array([bisect_right(exact, value + gap) - 1 for value in exact], np.int64)
+
+
+def looks_like_number(text: str) -> bool:
+    """Return whether a text is to be read as a number, rather than as a time.
+
+    >>> looks_like_number("-1.5e-3"), looks_like_number("2024-05-31")
+    (True, False)
+    """
+    return _NUMBER.fullmatch(text.encode(errors="replace")) is not None
 
 
 def from_text(array: pa.Array) -> pa.Array:

@@ -7,7 +7,7 @@ one immutable value. Names became integers in the reader; from here on there are
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,49 @@ class Paths:
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
         return (self[row] for row in range(len(self)))
+
+    def split(
+        self,
+        parts: float | int | Sequence[float] = 0.8,
+        *,
+        seed: int | None = 0,
+        times: Iterable[Any] | None = None,
+    ) -> list[Paths]:
+        """Return the paths in parts, such as those to learn from and those to test on.
+
+        Parameters
+        ----------
+        parts : a fraction (two parts: it and the rest), a number of equal parts, or a list of fractions.
+        seed : decides which path goes where; None draws one. Within a part, paths keep their order.
+        times : one number or time per row. Then nothing is random: the earliest paths go to the first part.
+            Paths of one time stay together, in the earlier part.
+
+        Each observed path is in one part. A row with a count is a bunch of paths and is shared out at random,
+        but not by time.
+
+        >>> train, test = Paths.from_lists([["A", "B"], ["B", "C"], ["C", "A"], ["A", "C"]]).split(0.75)
+        >>> len(train), len(test)
+        (3, 1)
+        """
+        from honlearn.paths.split import split
+
+        return split(self, parts, seed, times)
+
+    def take(self, rows: Iterable[int]) -> Paths:
+        """Return some rows, in this order, with their counts and the entities that occur in them."""
+        from honlearn.paths.split import take
+
+        chosen = np.asarray(rows if hasattr(rows, "__len__") else list(rows))
+        if chosen.dtype == bool and chosen.shape == (len(self),):
+            chosen = np.flatnonzero(chosen)
+        chosen = chosen.astype(np.int64) if not chosen.size else chosen
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or (chosen >= len(self)).any():
+            raise InputError(f"rows of paths are whole numbers from 0 to {len(self) - 1:,}; got {rows!r:.80}")
+        if (chosen < 0).any():
+            raise InputError(
+                f"rows of paths are whole numbers from 0 to {len(self) - 1:,}; got {chosen.min()}"
+            )
+        return take(self, chosen.astype(np.int64))
 
     def chunks(self, tokens: int = 1 << 20) -> Iterator[PathChunk]:
         """Yield the paths in pieces of about `tokens` entities, offsets from 0 in each."""

@@ -7,6 +7,8 @@ a table of integers; when other text turns up, all goes through bytes.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -26,6 +28,11 @@ class _AnyText(Interner):
     def first_bad(self, known: int) -> tuple[int, str] | None:
         return None
 
+    def raw_names(self) -> list[bytes]:
+        """Return the bytes of each id, by its number."""
+        raw = self.arena[: self.ends[self.size]].tobytes()
+        return [raw[a:b] for a, b in pairwise(self.ends[: self.size + 1].tolist())]
+
 
 class SequenceNumbers:
     """Numbers sequence ids by first appearance; 7, 7.0 and "7" are the same id, "007" is another."""
@@ -40,6 +47,14 @@ class SequenceNumbers:
         if self._text is not None:
             return len(self._text)
         return len(self._table) if self._ascending is None else self._listed
+
+    def ids(self) -> list[str]:
+        """Return the ids as text, by their numbers."""
+        if self._text is not None:
+            return [name.decode(errors="replace") for name in self._text.raw_names()]
+        if self._ascending is not None:
+            return [str(value) for values in self._ascending for value in values.tolist()]
+        return [str(value) for value in self._table.keys_by_number().view(np.int64).tolist()]
 
     def number(self, array: pa.Array) -> NDArray[np.int32]:
         """Return the numbers of the ids in an array without missing values."""

@@ -17,9 +17,11 @@ from honlearn.errors import InputError, ParameterError, listed
 from honlearn.paths.files import EXTENSIONS, extension_of, find_files, format_of, name_of
 from honlearn.paths.interner import Interner
 from honlearn.paths.options import (
+    LOG_FORMATS,
     MAX_COLUMNS,
     MAX_LINE,
     MAX_NAME,
+    MAX_STEPS,
     TABLE_FORMATS,
     TEXT_FORMATS,
     ReaderOptions,
@@ -42,6 +44,8 @@ def read_paths(
     entity: str | None = None,
     path_column: str | None = None,
     count_column: str | None = None,
+    source_column: str | None = None,
+    target_column: str | None = None,
     max_gap: float | str | datetime.timedelta | None = None,
     drop_repeats: bool = False,
     first_only: bool = False,
@@ -51,19 +55,30 @@ def read_paths(
     max_name: int = MAX_NAME,
     max_columns: int = MAX_COLUMNS,
     max_unpacked: int | None = None,
+    max_steps: int = MAX_STEPS,
     progress: bool | None = None,
 ) -> Paths:
     """Return the paths of `source`: files, tables or Python lists.
 
     Files go by extension (`format` overrides): ``.txt .paths .dat`` hold one path a line, ``.ngram`` the same
-    with commas, ``.csv .tsv .parquet .arrow .feather`` are tables; ``.gz`` and ``.zst`` may follow. `source`
-    may be a pattern or a list of files. Tables may also be pandas, Polars or Arrow objects.
+    with commas, ``.csv .tsv .parquet .arrow .feather .jsonl .ndjson`` are tables, ``.xes`` is an event log;
+    ``.gz`` and ``.zst`` may follow. `source` may be a pattern or a list of files. Tables may also be pandas,
+    Polars or Arrow objects.
 
     * text: `delimiter`, `skip_columns` leading ids, `trailing_count` (the last field is the path's count);
     * one event a row: `sequence` (which path), `entity` (the step) and `order_by` (a number or a time;
       without it, the order of rows); a step larger than `max_gap` (a number, or for times ``"30min"``,
       ``"6h"``, ``"2d"``) starts a new path; rows need not be sorted, and files are read as one table;
+    * an event log (XES): one path per trace; `entity` is the key of the event's attribute that names the step
+      (``concept:name``), `order_by` a key such as ``time:timestamp`` (without it, the order in the file),
+      `max_gap` as above; traces are read one after another, so a log may exceed memory;
     * one path a row: `path_column` (a list, or text split at `delimiter`), `count_column`;
+    * one temporal edge a row: `source_column`, `target_column`, `order_by` (its time) and `max_gap` δ give
+      all maximal time-respecting paths, each once: every edge starts where the one before it ends, later by
+      more than 0 and at most δ. Their number grows exponentially with δ; more than `max_steps` (2**27)
+      entities in all of them are an error, found before a path is made;
+    * JSON lines: one object per line, whose keys are the columns above; or one array per line, a path, where
+      no column is named;
     * lists: `counts`, one a path.
 
     Then, for all: `drop_repeats` drops an entity that repeats the one before it, `first_only` keeps the first
@@ -71,9 +86,9 @@ def read_paths(
     error, or left out with ``on_empty="skip"``.
 
     Limits keep a damaged or hostile file from taking all memory; raise one where the data is meant to be so:
-    `max_line` bytes in a line of text or a row of CSV (64 MiB), `max_name` bytes in an entity id (1 MiB),
-    `max_columns` in a table (10,000), and `max_unpacked` bytes in a ``.gz`` or ``.zst`` file (64 GiB for text
-    and CSV, 1 GiB for Parquet and Arrow, which are unpacked in memory).
+    `max_line` bytes in a line of text, a row of CSV or a tag of XML (64 MiB), `max_name` bytes in an entity
+    id (1 MiB), `max_columns` in a table (10,000), and `max_unpacked` bytes in a ``.gz`` or ``.zst`` file (64
+    GiB for text, CSV, JSON lines and XES, 1 GiB for Parquet and Arrow, which are unpacked in memory).
 
     >>> paths = read_paths([["A", "A", "C"], ["B"]], counts=[5, 1], drop_repeats=True, min_length=2)
     >>> paths[0], paths.total
@@ -89,6 +104,8 @@ def read_paths(
         entity=entity,
         path_column=path_column,
         count_column=count_column,
+        source_column=source_column,
+        target_column=target_column,
         max_gap=max_gap,
         drop_repeats=drop_repeats,
         first_only=first_only,
@@ -98,6 +115,7 @@ def read_paths(
         max_name=max_name,
         max_columns=max_columns,
         max_unpacked=max_unpacked,
+        max_steps=max_steps,
     )
     if isinstance(source, Paths) and options == ReaderOptions() and counts is None:
         return source
@@ -134,6 +152,7 @@ def _stream(
         _refuse(options, counts, "Paths")
         return _again(source, options)
     if _is_table(source):
+        options.check_columns_for(None)
         if counts is not None:
             raise ParameterError("counts belongs to lists; name the table's own column with count_column")
         once = type(source).__name__ == "RecordBatchReader"
@@ -190,13 +209,17 @@ def _file_stream(
             f"{files[0]} is read as {kind}, one path a line, and has no columns; leave out {columns}, "
             f"or pass format (--format), one of {listed(TABLE_FORMATS)}"
         )
+    options.check_columns_for(kind)
     pipe = next((file for file in files if not file.is_file()), None)
     if pipe is not None and kind not in TEXT_FORMATS:
-        raise InputError(f"{pipe}: a pipe can be read only once; save the {kind} table to a file first")
+        raise InputError(f"{pipe}: a pipe can be read only once; save the {kind} data to a file first")
     total = None if pipe is not None else sum(file.stat().st_size for file in files)
-    opened = (
-        _text_chunks(files, kind, options) if kind in TEXT_FORMATS else _table_chunks(files, options, kind)
-    )
+    if kind in TEXT_FORMATS:
+        opened = _text_chunks(files, kind, options)
+    elif kind in LOG_FORMATS:
+        opened = _log_chunks(files, options)
+    else:
+        opened = _table_chunks(files, options, kind)
     return PathStream(opened, options, name_of(files), total, show, once=pipe is not None)
 
 
@@ -208,6 +231,12 @@ def _text_chunks(files: list[Path], kind: str, options: ReaderOptions) -> OpenCh
     delimiter = options.delimiter or ("," if kind == "ngram" else " ")
     resolved = replace(options, format=kind, delimiter=delimiter)
     return lambda interner, advance: text_chunks(files, resolved, interner, advance)
+
+
+def _log_chunks(files: list[Path], options: ReaderOptions) -> OpenChunks:
+    from honlearn.paths.xes import xes_chunks
+
+    return lambda interner, advance: xes_chunks(files, options, interner, advance)
 
 
 def _table_chunks(source: Any, options: ReaderOptions, kind: str | None = None) -> OpenChunks:

@@ -1,4 +1,4 @@
-"""Tables of either kind, one event a row or one path a row → chunks of paths.
+"""Tables with one event, one path or one temporal edge a row → chunks of paths.
 
 In: files of one format, or a table in memory, and the options that name its columns. Out: the reader for it,
 once every named column was found in every part.
@@ -13,10 +13,12 @@ from typing import Any
 from honlearn.errors import InputError, did_you_mean, listed
 from honlearn.paths.delimited import DelimitedPart
 from honlearn.paths.events import event_chunks
-from honlearn.paths.options import ReaderOptions
+from honlearn.paths.jsonl import JsonLinesPart, with_lines
+from honlearn.paths.options import COLUMN_OPTIONS, ReaderOptions
 from honlearn.paths.parts import ArrowPart, MemoryPart, ParquetPart, Part
 from honlearn.paths.rows import row_chunks
 from honlearn.paths.stream import OpenChunks
+from honlearn.paths.temporal import temporal_chunks
 
 
 def table_chunks(source: Any, kind: str | None, options: ReaderOptions) -> OpenChunks:
@@ -24,10 +26,13 @@ def table_chunks(source: Any, kind: str | None, options: ReaderOptions) -> OpenC
     parts: list[Part] = (
         [MemoryPart(source)] if kind is None else [open_part(f, kind, options) for f in source]
     )
+    options = with_lines(parts, options)
     for part in parts:
         check_columns(part, options)
     if options.path_column is not None:
         return lambda interner, advance: row_chunks(parts, options, interner, advance)
+    if options.source_column is not None:
+        return lambda interner, advance: temporal_chunks(parts, options, interner, advance)
     return lambda interner, advance: event_chunks(parts, options, interner, advance)
 
 
@@ -37,6 +42,8 @@ def open_part(file: Path, kind: str, options: ReaderOptions) -> Part:
         return ParquetPart(file, options)
     if kind == "arrow":
         return ArrowPart(file, options)
+    if kind == "jsonl":
+        return JsonLinesPart(file, options)
     separator = "\t" if kind == "tsv" else ","
     # In a table of paths the delimiter splits the path; in a table of events it separates the columns.
     return DelimitedPart(file, separator if options.path_column else options.delimiter or separator, options)
@@ -55,9 +62,10 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
     if not options.is_table:
         raise InputError(
             f"{part.name}: which columns hold the paths? Give sequence, order_by and entity (one event "
-            f"a row) or path_column (one path a row); there are {shown}"
+            f"a row), path_column (one path a row), or source_column, target_column, order_by and max_gap "
+            f"(one temporal edge a row); there are {shown}"
         )
-    for role in ("sequence", "order_by", "entity", "path_column", "count_column"):
+    for role in COLUMN_OPTIONS:
         name = getattr(options, role)
         if name is None:
             continue

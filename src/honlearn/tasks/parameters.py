@@ -139,22 +139,22 @@ def node_codes(owner: str, hon: HigherOrderNetwork, nodes: Names, what: str) -> 
     return hon.vocabulary.codes(names.tolist())
 
 
-def class_codes(y: Labels, n_nodes: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the distinct classes, sorted, and the class of each node, or raise a clear error."""
+def class_codes(y: Labels, n_nodes: int, what: str = "node") -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the distinct classes, sorted, and the class of each node or path, or raise a clear error."""
     values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1 or len(values) != n_nodes:
-        raise InputError(f"{n_nodes:,} nodes but labels of shape {values.shape}; give one label a node")
+        raise InputError(f"{n_nodes:,} {what}s but labels of shape {values.shape}; give one label a {what}")
     if n_nodes == 0:
-        raise InputError("there is nothing to fit: no nodes were given")
+        raise InputError(f"there is nothing to fit: no {what}s were given")
     if values.dtype == object:
         missing = np.array([value is None or value != value for value in values])
     else:
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(n_nodes, bool)
     if missing.any():
         rows = listed(np.flatnonzero(missing).tolist(), 5)
-        raise InputError(f"{int(missing.sum()):,} nodes have no label (rows {rows}); leave them out of fit")
+        raise InputError(f"{int(missing.sum()):,} {what}s have no label (rows {rows}); leave them out of fit")
     if values.dtype.kind == "f" and (values != np.round(values)).any():
         raise InputError("labels are classes, got fractional numbers; did you mean a regression?")
     try:

@@ -31,6 +31,7 @@ from honlearn.tasks.loading import (
     read_parameters,
     read_table,
 )
+from honlearn.tasks.path_saving import load_path_classifier
 from honlearn.tasks.storage import (
     ADVICE,
     NETWORK,
@@ -106,6 +107,8 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
 
     config = read_config(folder)
     kind = config.text("kind")
+    if kind == "PathClassifier":
+        return load_path_classifier(folder, config)
     kinds: dict[str, Any] = {"DGEClassifier": DGEClassifier, "DGELinkPredictor": DGELinkPredictor}
     if kind not in kinds:
         raise FormatError(f"{folder}: a model of kind {shown(kind)}, which this honlearn does not know")

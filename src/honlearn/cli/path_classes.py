@@ -1,0 +1,124 @@
+"""``honlearn train PATHS LABELS --task paths`` and ``honlearn predict MODEL --paths NEW``: whole paths.
+
+In: path data, and a CSV with the id of a path in its first column and its class in another. Out: a model
+folder, which also holds how the paths were read, so that new ones are read alike; a table of predictions. Ids
+are those of :mod:`honlearn.paths.labelled`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas
+
+_WHOLE = ("order", "min_support", "vectors", "n_folds", "max_grams")
+
+
+def train_paths(
+    source: Path,
+    labels: Path | None,
+    output: Path,
+    label_column: str | None,
+    set_: list[str] | None,
+    seed: int,
+    reading: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Fit a classifier of paths, save it to `output`, and return what is worth telling."""
+    import time
+
+    from honlearn.errors import InputError, ParameterError, listed
+    from honlearn.labels import read_labels
+    from honlearn.paths.labelled import read_labelled
+    from honlearn.tasks.path_classifier import PathClassifier
+
+    if labels is None:
+        raise ParameterError(
+            "--task paths needs LABELS after PATHS: a CSV with the id of a path and its class"
+        )
+    model = PathClassifier(**_settings(set_ or []), random_state=seed)
+    model.check()
+    known = dict(zip(*read_labels(labels, label_column), strict=True))
+    paths, ids = read_labelled(str(source), **reading)
+    rows = [row for row, name in enumerate(ids) if name in known]
+    if not rows:
+        raise InputError(
+            f"{labels}: none of its ids is one of the {len(ids):,} paths; paths are called {listed(ids, 3)}, "
+            f"labels are of {listed(known, 3)}"
+        )
+    missing = [name for name in known if name not in set(ids)]
+    if missing:
+        typer.echo(
+            f"note: {len(missing):,} labels are of no path and left out: {listed(missing, 5)}", err=True
+        )
+    started = time.perf_counter()
+    model.fit(paths.take(rows), [known[ids[row]] for row in rows])
+    model.reading_ = dict(reading)
+    _save(model, output)
+    return {
+        "model": str(output),
+        "name": "PathClassifier",
+        "paths": len(rows),
+        "unlabelled": len(ids) - len(rows),
+        "classes": len(model.classes_),
+        "grams": model.grams_.n_columns,
+        "C": model.C_,
+        "seconds": round(time.perf_counter() - started, 2),
+    }
+
+
+def predict_paths(model: Any, source: str | None) -> pandas.DataFrame:
+    """Return path, label, one column ``p_<class>`` per class, confidence and entropy of a file's paths."""
+    import pandas as pd
+
+    from honlearn.errors import ParameterError
+    from honlearn.experiments.predictions import Predictions
+    from honlearn.paths.labelled import read_labelled
+
+    if source is None:
+        raise ParameterError("a model of paths; name the paths to classify with --paths")
+    paths, ids = read_labelled(source, **model.reading_)
+    table = Predictions(ids, model.classes_, model.predict_proba(paths), None).table()
+    return pd.DataFrame(table.rename(columns={"node": "path"}))
+
+
+def _save(model: Any, folder: Path) -> None:
+    """Write the model into the folder while no other process does, its config last."""
+    import shutil
+
+    from honlearn.tasks.storage import CONFIG
+    from honlearn.writing.atomic import move_files
+    from honlearn.writing.locks import locked_folder
+
+    with locked_folder(folder):
+        hidden = folder / ".checkpoint"
+        shutil.rmtree(hidden, ignore_errors=True)
+        hidden.mkdir()
+        model.save(hidden / "model")
+        move_files(hidden / "model", folder, last=CONFIG)
+        shutil.rmtree(hidden)
+
+
+def _settings(words: list[str]) -> dict[str, Any]:
+    """Return the keywords of the classifier that ``--set`` gives."""
+    from honlearn.errors import ParameterError, did_you_mean, listed
+
+    found: dict[str, Any] = {}
+    known = (*_WHOLE, "C")
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or key not in known:
+            raise ParameterError(
+                f"--set {word}: not a keyword of a classifier of paths{did_you_mean(key, known)}; there are "
+                f"{listed(known)}, as in --set order=1"
+            )
+        try:
+            found[key] = int(value) if key in _WHOLE else value if value == "auto" else float(value)
+        except ValueError:
+            what = "a whole number" if key in _WHOLE else "auto or a number"
+            raise ParameterError(f"--set {word}: {key} is {what}. Got {value!r} instead.") from None
+    return found
