@@ -106,46 +106,6 @@ def step(
     return first[0] + wanted, spent
 
 
-@njit(inline="always")
-def unknown_bits(state: int, backoff: NDArray[np.float64], shorter: NDArray[np.int32], base: float) -> float:
-    """Return the bits of an entity that was never seen."""
-    spent = base
-    while state != 0:
-        spent += backoff[state]
-        state = shorter[state]
-    return spent + backoff[0]
-
-
-@njit
-def score_paths(
-    codes: NDArray[np.int32], offsets: NDArray[np.int64], first: NDArray[np.int64], symbol: NDArray[np.int32],
-    bits: NDArray[np.float64], target: NDArray[np.int32], end: NDArray[np.float64],
-    backoff: NDArray[np.float64], shorter: NDArray[np.int32], start: int, base: float, ends: bool,
-    step_bits: NDArray[np.float32], path_bits: NDArray[np.float64],
-) -> None:  # fmt: skip
-    """Fill the bits of each step (END behind the last, where `ends`) and of each path."""
-    at = 0
-    for path in range(len(offsets) - 1):
-        state, total = start, 0.0
-        for i in range(offsets[path], offsets[path + 1]):
-            code = codes[np.uint64(i)]
-            if code >= 0:
-                edge, spent = step(state, code, first, symbol, backoff, shorter)
-                spent += bits[np.uint64(edge)]
-                state = target[np.uint64(edge)]
-            else:
-                spent = unknown_bits(state, backoff, shorter, base)
-                state = 0
-            step_bits[np.uint64(at)] = spent
-            total += spent
-            at += 1
-        if ends:
-            step_bits[at] = end[state]
-            total += end[state]
-            at += 1
-        path_bits[path] = total
-
-
 @njit
 def follow(
     codes: NDArray[np.int32], offsets: NDArray[np.int64], first: NDArray[np.int64], symbol: NDArray[np.int32],

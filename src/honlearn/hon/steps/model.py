@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError, check_integer
-from honlearn.hon.steps.automaton import END, UNKNOWN, Automaton, follow, likeliest, score_paths
+from honlearn.hon.steps.automaton import END, UNKNOWN, Automaton, follow, likeliest
 from honlearn.hon.steps.contexts import context_tree
+from honlearn.hon.steps.scoring import path_bits
 from honlearn.hon.steps.smoothing import smooth
 from honlearn.hon.trie import Trie
 from honlearn.jit import njit
@@ -185,14 +186,7 @@ class StepModel:
     def score_codes(self, codes: NDArray[np.int32], offsets: NDArray[np.int64]) -> PathScores:
         """Return the bits of paths that are given as codes of the model's vocabulary and offsets."""
         codes, offsets = _checked(codes, offsets, self.automaton.n_entities)
-        a, n = self.automaton, len(offsets) - 1
-        ends = a.knows_end
-        bits, steps = np.empty(n), np.empty(len(codes) + n * ends, np.float32)
-        score_paths(
-            codes, offsets, a.first, a.symbol, a.bits, a.target, a.end, a.backoff, a.shorter, a.start, a.base,
-            ends, steps, bits,
-        )  # fmt: skip
-        return PathScores(bits, steps, offsets + np.arange(n + 1) * ends)
+        return PathScores(*path_bits(self.automaton, codes, offsets))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> StepModel:
         return self

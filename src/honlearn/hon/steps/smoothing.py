@@ -122,38 +122,56 @@ def _passed(tree: ContextTree, model: _Fitted) -> _Draws:
 
 
 @njit
+def _sums(
+    low: int, high: int, first: NDArray[np.int64], draws: NDArray[np.float64], end_draws: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> float:  # fmt: skip
+    """Fill, for each context of one order, its draws in all and those of each bend [C, 4]; return all draws."""
+    whole = 0.0
+    for g in range(low, high):
+        total, n = end_draws[g], end_draws[g]
+        one, two, three = bend(0, n), bend(1, n), bend(2, n)
+        for i in range(first[g], first[g + 1]):
+            n = draws[i]
+            total += n
+            if n == 1.0:
+                one += 1.0
+            else:
+                one += bend(0, n)
+                two += bend(1, n)
+                three += bend(2, n)
+        out[g - low, 0], out[g - low, 1], out[g - low, 2], out[g - low, 3] = total, one, two, three
+        whole += total
+    return whole
+
+
+@njit
 def _sample(
     low: int, high: int, first: NDArray[np.int64], suffix: NDArray[np.int64],
-    draws: NDArray[np.float64], end_draws: NDArray[np.float64],
+    draws: NDArray[np.float64], end_draws: NDArray[np.float64], sums: NDArray[np.float64],
     left: NDArray[np.float64], end_left: NDArray[np.float64], base: float, every: float,
     out: NDArray[np.float64],
 ) -> int:  # fmt: skip
-    """Take outcomes in proportion to their draws, one each `every` of them; return how many rows."""
+    """Take outcomes in proportion to their draws, one for each `every` draws; return how many rows."""
     rows, passed = 0, 0.5 * every
     for g in range(low, high):
-        total, sums = end_draws[g], np.zeros(3)
-        for j in range(3):
-            sums[j] = bend(j, total)
-        for i in range(first[g], first[g + 1]):
-            total += draws[i]
-            for j in range(3):
-                sums[j] += bend(j, draws[i])
+        if passed + sums[g - low, 0] < every:
+            passed += sums[g - low, 0]
+            continue
         for i in range(first[g], first[g + 1] + 1):
             is_end = i == first[g + 1]
             n = end_draws[g] if is_end else draws[i]
             passed += n
-            if passed < every:
+            if passed < every or rows == len(out):
                 continue
             hits = math.floor(passed / every)
             passed -= hits * every
-            out[rows, 0], out[rows, 1] = n, total
-            for j in range(3):
-                out[rows, 2 + j] = sums[j]
+            out[rows, 0], out[rows, 6] = n, hits
+            out[rows, 1:5] = sums[g - low]
             if g == 0:
                 out[rows, 5] = base
             else:
                 out[rows, 5] = end_left[suffix[g]] if is_end else left[suffix[i]]
-            out[rows, 6] = hits
             rows += 1
     return rows
 
@@ -164,6 +182,8 @@ def _left_out(n: float, total: float, back: float, d: NDArray[np.float64], a: fl
     rest = total - 1.0 + a
     if rest <= 1e-9:
         return q
+    if n == 1.0:
+        return (back - d[0]) * q / rest
     less = discount(d, n - 1.0)
     return (n - 1.0 - less + (back - discount(d, n) + less) * q) / rest
 
@@ -171,75 +191,78 @@ def _left_out(n: float, total: float, back: float, d: NDArray[np.float64], a: fl
 @njit
 def _evidence(
     low: int, high: int, first: NDArray[np.int64], suffix: NDArray[np.int64],
-    draws: NDArray[np.float64], end_draws: NDArray[np.float64],
+    draws: NDArray[np.float64], end_draws: NDArray[np.float64], sums: NDArray[np.float64],
     left: NDArray[np.float64], end_left: NDArray[np.float64], d: NDArray[np.float64], a: float,
     out: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Fill the log of how much better each context predicts its steps, left out, than its suffix does."""
     for g in range(low, high):
-        total, back = end_draws[g], a + discount(d, end_draws[g])
+        total = sums[g - low, 0]
+        back = a + d[0] * sums[g - low, 1] + d[1] * sums[g - low, 2] + d[2] * sums[g - low, 3]
+        gain, product = 0.0, 1.0  # of what was drawn once, the logarithm is taken of the product
         for i in range(first[g], first[g + 1]):
-            total += draws[i]
-            back += discount(d, draws[i])
-        gain = 0.0
-        for i in range(first[g], first[g + 1]):
-            q = left[suffix[i]]
-            gain += draws[i] * math.log(max(_left_out(draws[i], total, back, d, a, q), 1e-300) / q)
+            q, n = left[suffix[i]], draws[i]
+            ratio = max(_left_out(n, total, back, d, a, q), 1e-300) / q
+            if n == 1.0 and 1e-200 < product * ratio < 1e200:
+                product *= ratio
+            else:
+                gain += n * math.log(ratio)
         if end_draws[g] > 0.0:
-            q = end_left[suffix[g]]
-            gain += end_draws[g] * math.log(max(_left_out(end_draws[g], total, back, d, a, q), 1e-300) / q)
-        out[g - low] = gain if total > 0.0 else -np.inf
+            q, n = end_left[suffix[g]], end_draws[g]
+            gain += n * math.log(max(_left_out(n, total, back, d, a, q), 1e-300) / q)
+        out[g - low] = gain + math.log(product) if total > 0.0 else -np.inf
 
 
 @njit
 def _finish(
     low: int, high: int, first: NDArray[np.int64], suffix: NDArray[np.int64],
-    draws: NDArray[np.float64], end_draws: NDArray[np.float64], d: NDArray[np.float64], a: float, base: float,
-    weight: NDArray[np.float64], left: NDArray[np.float64], end_left: NDArray[np.float64],
+    draws: NDArray[np.float64], end_draws: NDArray[np.float64], sums: NDArray[np.float64],
+    d: NDArray[np.float64], a: float, base: float, weight: NDArray[np.float64], longest: bool,
+    left: NDArray[np.float64], end_left: NDArray[np.float64],
     p: NDArray[np.float64], end: NDArray[np.float64], gamma: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """Fill the probabilities of one order, as they are and left out, with the contexts' weights."""
+    """Fill the probabilities of one order, as they are and, unless it is the `longest`, left out."""
     for g in range(low, high):
-        total, back = end_draws[g], a + discount(d, end_draws[g])
-        for i in range(first[g], first[g + 1]):
-            total += draws[i]
-            back += discount(d, draws[i])
-        w = weight[g - low]
-        whole = total + a if total + a > 0.0 else 1.0
-        gamma[g] = w * back / whole + 1.0 - w if total > 0.0 else 1.0
+        total, w = sums[g - low, 0], weight[g - low]
+        back = a + d[0] * sums[g - low, 1] + d[1] * sums[g - low, 2] + d[2] * sums[g - low, 3]
+        gamma[g] = w * back / (total + a) + 1.0 - w if total > 0.0 else 1.0
+        scale = w / (total + a) if total > 0.0 else 0.0
         for i in range(first[g], first[g + 1]):
             n = draws[i]
-            q, less = (p[suffix[i]], left[suffix[i]]) if g > 0 else (base, base)
-            p[i] = w * (n - discount(d, n)) / whole + gamma[g] * q
-            left[i] = w * _left_out(n, total, back, d, a, less) + (1.0 - w) * less
+            kept = 1.0 - d[0] if n == 1.0 else n - discount(d, n)
+            p[i] = scale * kept + gamma[g] * (p[suffix[i]] if g > 0 else base)
+            if not longest:
+                less = left[suffix[i]] if g > 0 else base
+                left[i] = w * _left_out(n, total, back, d, a, less) + (1.0 - w) * less
         n = end_draws[g]
         q, less = (end[suffix[g]], end_left[suffix[g]]) if g > 0 else (base, base)
-        end[g] = w * (n - discount(d, n)) / whole + gamma[g] * q
+        end[g] = scale * (n - discount(d, n)) + gamma[g] * q
         end_left[g] = w * _left_out(n, total, back, d, a, less) + (1.0 - w) * less if n > 0.0 else less
 
 
 def _weights(gain: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the posterior probability that each context differs, for the share that fits them all."""
-    gain = np.clip(_TEMPER * gain, -50.0, 50.0)
+    """Return the posterior probability that each context differs, for the share that fits a sample of them."""
+    some = np.clip(_TEMPER * gain[:: max(len(gain) // _SAMPLE, 1)], -50.0, 50.0)
     share = 0.5
     for _ in range(_ROUNDS):
-        weight = 1.0 / (1.0 + np.exp(-gain - math.log(share / (1.0 - share))))
+        weight = 1.0 / (1.0 + np.exp(-some) * (1.0 / share - 1.0))
         before, share = share, min(max(float(weight.mean()), 1e-4), 1.0 - 1e-4)
         if abs(share - before) < 1e-4:
             break
-    return np.asarray(weight)
+    return 1.0 / (1.0 + np.exp(np.minimum(-_TEMPER * gain, 50.0)) * (1.0 / share - 1.0))
 
 
 def _fit(tree: ContextTree, draws: _Draws, sample: int, weighted: bool) -> _Fitted:
     """Return the probabilities of all orders, shortest contexts first."""
     base = 1.0 / (tree.n_entities + 2)
-    p, left = np.full(len(tree), base), np.full(len(tree), base)
+    p, left = np.full(len(tree), base), np.full(int(tree.levels[-2]), base)
     end, end_left, gamma = (np.full(tree.n_contexts, base) for _ in range(3))
     room = np.empty((sample + 2, 7))
     for m in range(tree.order + 1):
         low, high = int(tree.levels[m]), int(tree.levels[m + 1])
-        common = low, high, tree.first, tree.suffix, draws.grams, draws.ends
-        total = draws.grams[tree.first[low] : tree.first[high]].sum() + draws.ends[low:high].sum()
+        sums = np.empty((high - low, 4))
+        total = _sums(low, high, tree.first, draws.grams, draws.ends, sums)
+        common = low, high, tree.first, tree.suffix, draws.grams, draws.ends, sums
         rows = _sample(*common, left, end_left, base, total / sample, room) if total > 0 else 0
         n_of = _seen_times(low, high, tree.first, tree.count, tree.ends)
         d, a = fit_discounts(room[:rows], closed_form(n_of))
@@ -247,7 +270,7 @@ def _fit(tree: ContextTree, draws: _Draws, sample: int, weighted: bool) -> _Fitt
         if weighted and m > 0:
             _evidence(*common, left, end_left, d, a, weight)
             weight = _weights(weight)
-        _finish(*common, d, a, base, weight, left, end_left, p, end, gamma)
+        _finish(*common, d, a, base, weight, m == tree.order, left, end_left, p, end, gamma)
     p[0] = p[tree.start] = 0.0
     return _Fitted(p, end, gamma)
 
