@@ -9,9 +9,9 @@ Sequences".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,11 @@ from honlearn.paths.paths import PathChunk, Paths
 from honlearn.paths.source import as_source
 from honlearn.paths.stream import PathStream
 from honlearn.paths.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import pandas
+
+    from honlearn.hon.steps.model import PathScores, StepModel
 
 # How far back a network looks at most that is chosen for a task, unless somebody says.
 DEFAULT_MAX_ORDER = 3
@@ -49,6 +54,7 @@ class GramCounts:
         self._trie = trie
         self.vocabulary = vocabulary
         self._divergence: dict[int, NDArray[np.float64]] = {}
+        self._steps: dict[int, StepModel] = {}
 
     @property
     def order(self) -> int:
@@ -82,6 +88,40 @@ class GramCounts:
         kept = kept_contexts(self._trie, divergence, order, tau, min_support)
         parameters = GrowParameters(order, tau, min_support)
         return build_network(self._trie, self.vocabulary, divergence, kept, parameters)
+
+    def steps(self, order: int | None = None) -> StepModel:
+        """Return the smoothed model of the next step, of at most `order`, made once per order.
+
+        See :mod:`honlearn.hon.steps`.
+        """
+        from honlearn.hon.steps.model import StepModel
+
+        order = check_integer("steps", "order", self.order if order is None else order, 1, self.order)
+        if order not in self._steps:
+            self._steps[order] = StepModel.of(self, order)
+        return self._steps[order]
+
+    def next_steps(self, history: Iterable[object], top: int = 5, **options: Any) -> pandas.DataFrame:
+        """Return the `top` likeliest next steps after a history of names, oldest first, END among them.
+
+        >>> counts = count_grams([["A", "C", "D"], ["B", "C", "E"]] * 20, order=2)
+        >>> counts.next_steps(["A", "C"], top=1)["step"].tolist()
+        ['D']
+        """
+        return self.steps().next_steps(history, top, **options)
+
+    def score(self, paths: Any, **reader_options: Any) -> PathScores:
+        """Return the bits of each path and of each step; see :class:`honlearn.hon.steps.model.PathScores`."""
+        return self.steps().score(paths, **reader_options)
+
+    def anomalies(self, order: int = 2, alpha: float = 0.05) -> pandas.DataFrame:
+        """Return the steps that a memory of `order` − 1 does not explain, with false discovery rate `alpha`.
+
+        See :func:`honlearn.hon.steps.edge_anomalies.edge_anomalies`.
+        """
+        from honlearn.hon.steps.edge_anomalies import edge_anomalies
+
+        return edge_anomalies(self._trie, self.vocabulary, order, alpha)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GramCounts:
         """Return itself: counts do not change, and scikit-learn's `clone` should share them."""

@@ -43,7 +43,7 @@ def dependencies(network: HigherOrderNetwork, top: int | None = None, shifts: in
     """
     shifts = check_integer("dependencies", "shifts", shifts, 0)
     conditional = np.arange(network.n_entities, network.n_nodes)
-    suffix = _suffixes(network)
+    suffix = longest_suffixes(network)
     frame, seen = _evidence(network, conditional, suffix)
     rank = np.lexsort((conditional, -seen, -np.nan_to_num(frame["strength"].to_numpy(), nan=-1.0)))
     rank = rank if top is None else rank[: check_integer("dependencies", "top", top, 0)]
@@ -85,7 +85,7 @@ def _evidence(
     return frame, seen
 
 
-def _suffixes(network: HigherOrderNetwork) -> NDArray[np.int64]:
+def longest_suffixes(network: HigherOrderNetwork) -> NDArray[np.int64]:
     """Return the longest proper suffix of each conditional node's context that is a node [N − V]."""
     known = {}
     suffix = np.empty(network.n_conditional, np.int64)

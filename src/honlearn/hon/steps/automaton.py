@@ -126,6 +126,25 @@ def follow(
 
 
 @njit
+def follow_steps(
+    codes: NDArray[np.int32], offsets: NDArray[np.int64], first: NDArray[np.int64], symbol: NDArray[np.int32],
+    target: NDArray[np.int32], backoff: NDArray[np.float64], shorter: NDArray[np.int32], start: int,
+) -> NDArray[np.int32]:  # fmt: skip
+    """Return the state before each step."""
+    states = np.empty(len(codes), np.int32)
+    for path in range(len(offsets) - 1):
+        state = start
+        for i in range(offsets[path], offsets[path + 1]):
+            states[i] = state
+            if codes[i] >= 0:
+                edge, _ = step(state, codes[i], first, symbol, backoff, shorter)
+                state = target[edge]
+            else:
+                state = 0
+    return states
+
+
+@njit
 def _fewest_bits(
     first: NDArray[np.int64], bits: NDArray[np.float64], end: NDArray[np.float64],
     backoff: NDArray[np.float64], shorter: NDArray[np.int32], out: NDArray[np.float64],

@@ -85,7 +85,7 @@ def _subtract_at(count: NDArray[np.int64], suffix: NDArray[np.int64], longer: ND
         count[suffix[i]] -= longer[i]
 
 
-def _suffixes(trie: Trie) -> list[NDArray[np.int64]]:
+def suffixes(trie: Trie) -> list[NDArray[np.int64]]:
     """Return suffix(g) of the grams of 2 … k + 1 entities; the trie itself has them up to k."""
     found = [level.suffix for level in trie[1:-1]]
     last = trie[-1]
@@ -107,18 +107,16 @@ def context_tree(trie: Trie) -> ContextTree:
     >>> tree.ends.tolist()  # two paths; one ended after A, one after B
     [2, 1, 1, 0]
     """
-    suffixes = _suffixes(trie)
+    found = suffixes(trie)
     started = []
-    for level, suffix, longer in zip(trie[:-1], suffixes, trie[1:], strict=True):
+    for level, suffix, longer in zip(trie[:-1], found, trie[1:], strict=True):
         starts = level.count.copy()
         _subtract_at(starts, suffix, longer.count)
         started.append(starts)
-    return _assemble(trie, suffixes, started)
+    return _assemble(trie, found, started)
 
 
-def _assemble(
-    trie: Trie, suffixes: list[NDArray[np.int64]], started: list[NDArray[np.int64]]
-) -> ContextTree:
+def _assemble(trie: Trie, found: list[NDArray[np.int64]], started: list[NDArray[np.int64]]) -> ContextTree:
     """Lay out each level: its grams of entities, then START with those of one entity less that start paths."""
     order, vocabulary = len(trie) - 1, len(trie[0])
     kept = [np.flatnonzero(starts) for starts in started]
@@ -149,10 +147,9 @@ def _assemble(
         longer, rows = trie[m], kept[m - 1]
         newest += [longer.newest, level.newest[rows]]
         count += [longer.count, started[m - 1][rows]]
-        suffix += [suffixes[m - 1] + levels[m], rows + levels[m]]
+        suffix += [found[m - 1] + levels[m], rows + levels[m]]
     first.append(levels[-1:])
     return ContextTree(
         np.concatenate(newest), np.concatenate(count), np.concatenate(suffix), np.concatenate(first),
         np.concatenate(end), levels, vocabulary,
     )  # fmt: skip
-

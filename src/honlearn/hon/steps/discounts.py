@@ -137,7 +137,9 @@ def _newton_step(
     while not fixed.all():
         free = np.flatnonzero(~fixed)
         part = curve[np.ix_(free, free)] + 1e-12 * np.trace(curve) * np.eye(len(free))
-        step[free] = np.linalg.solve(part, slope[free] - curve[np.ix_(free, np.flatnonzero(fixed))] @ step[fixed])
+        step[free] = np.linalg.solve(
+            part, slope[free] - curve[np.ix_(free, np.flatnonzero(fixed))] @ step[fixed]
+        )
         inside = np.clip(theta + step, low, high) - theta
         leaving = ~fixed & (inside != step)
         step = inside

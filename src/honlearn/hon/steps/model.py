@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError, check_integer
-from honlearn.hon.steps.automaton import END, UNKNOWN, Automaton, follow, likeliest
+from honlearn.hon.steps.automaton import END, UNKNOWN, Automaton, follow, follow_steps, likeliest
 from honlearn.hon.steps.contexts import context_tree
 from honlearn.hon.steps.scoring import path_bits
 from honlearn.hon.steps.smoothing import smooth
@@ -134,6 +134,12 @@ class StepModel:
         a = self.automaton
         start = a.start if from_start else 0
         return follow(codes, offsets, a.first, a.symbol, a.target, a.backoff, a.shorter, start)
+
+    def states_of_steps(self, codes: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the state before each step of paths from their start [T]."""
+        codes, offsets = _checked(codes, offsets, self.automaton.n_entities)
+        a = self.automaton
+        return follow_steps(codes, offsets, a.first, a.symbol, a.target, a.backoff, a.shorter, a.start)
 
     def next_codes(
         self, codes: NDArray[np.int32], offsets: NDArray[np.int64], top: int = 5, *, from_start: bool = True

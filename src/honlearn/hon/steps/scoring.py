@@ -83,7 +83,12 @@ def _score(
                 lane += 1
             else:  # the last lane takes the place of this one
                 active -= 1
-                path[lane], at[lane], stop[lane], state[lane] = path[active], at[active], stop[active], state[active]
+                path[lane], at[lane], stop[lane], state[lane] = (
+                    path[active],
+                    at[active],
+                    stop[active],
+                    state[active],
+                )
                 low[lane], size[lane], code[lane] = low[active], size[active], code[active]
                 spent[lane], total[lane] = spent[active], total[active]
 
