@@ -89,7 +89,8 @@ class MemoryGain:
             if row.order > self.best:
                 parts.append(f"{steps} nothing more")
                 break
-            gain = f"{row.saved:.2f} ± {row.saved_pm:.2f}"
+            digits = 2 if row.saved_pm >= 0.005 else 3
+            gain = f"{row.saved:.{digits}f} ± {row.saved_pm:.{digits}f}"
             parts.append(
                 f"Knowing {steps} saves {gain} bits of {self.orders[0].bits:.2f} for every step"
                 if row.order == 2
