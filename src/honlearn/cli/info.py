@@ -1,7 +1,7 @@
-"""``honlearn info NET|PATHS [LABELS]``: sizes, families, homophily and the strongest dependencies of a network.
+"""``honlearn info NET|PATHS [LABELS]``: sizes, families, homophily, the strongest dependencies of a network.
 
-In: a network file and perhaps a CSV of classes; or paths (:mod:`honlearn.cli.memory`). Out: tables on standard
-output, or the same as JSON.
+In: a network file and perhaps a CSV of classes; or paths (:mod:`honlearn.cli.memory`). Out: tables on
+standard output, or the same as JSON.
 """
 
 from __future__ import annotations

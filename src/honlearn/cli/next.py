@@ -6,6 +6,7 @@ or as a file of one per line. Out: a table on standard output, CSV or JSON.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from honlearn.cli import reader_options as reader
 if TYPE_CHECKING:
     import pandas
 
+    from honlearn.hon.build import GramCounts
     from honlearn.hon.steps.model import StepModel
 
 Source = Annotated[
@@ -97,8 +99,7 @@ def next_steps(
     between = options.get("delimiter") or ("," if source[0].endswith(".ngram") else None)
     histories = [word.split(between) for word in after or []]
     histories += _lines_of(after_file, between)
-    model = step_model(source, options, order)
-    table = _table(model, histories, top, not anywhere)
+    table = _table(source, options, order, histories, top, not anywhere)
     if output is not None or as_json or after_file is not None:
         emit(table, output, as_json)
         return
@@ -107,24 +108,36 @@ def next_steps(
     from honlearn.cli.info import table_of
 
     rows = [
-        [" ".join(histories[row.history]) if row.rank == 1 else "", row.step, f"{row.probability:.3f}"]
-        for row in table.itertuples()
+        [" ".join(histories[row["history"]]) if row["rank"] == 1 else "", row["step"], _shown(row)]
+        for row in table.to_dict("records")
     ]
     Console().print(table_of("Next steps", ["after", "step", "probability"], rows))
 
 
+def _shown(row: dict[Any, Any]) -> str:
+    return f"{row['probability']:.3f}"
+
+
 def step_model(source: list[str], options: dict[str, Any], order: int) -> StepModel:
     """Return the model of the next step of a network, or of paths that are read and counted."""
+    counts = _counted(source, options, order)
+    if counts is not None:
+        return counts.steps()
+    from honlearn.hon.formats import load_network
+    from honlearn.hon.steps.network_model import network_model
+
+    return network_model(load_network(source[0]))
+
+
+def _counted(source: list[str], options: dict[str, Any], order: int) -> GramCounts | None:
+    """Return the counts of paths; None where the source is a network."""
     from honlearn.cli.kinds import is_network
 
     if is_network(source, options):
-        from honlearn.hon.formats import load_network
-        from honlearn.hon.steps.network_model import network_model
-
-        return network_model(load_network(source[0]))
+        return None
     from honlearn.hon.build import count_grams
 
-    return count_grams(source[0] if len(source) == 1 else source, order, **options).steps()
+    return count_grams(source[0] if len(source) == 1 else source, order, **options)
 
 
 def _lines_of(file: Path | None, between: str | None) -> list[list[str]]:
@@ -138,22 +151,44 @@ def _lines_of(file: Path | None, between: str | None) -> list[list[str]]:
         raise FormatError(f"{file}: not UTF-8; save the file as UTF-8, one history per line") from None
 
 
-def _table(model: StepModel, histories: list[list[str]], top: int, from_start: bool) -> pandas.DataFrame:
+def _table(
+    source: list[str],
+    options: dict[str, Any],
+    order: int,
+    histories: list[list[str]],
+    top: int,
+    from_start: bool,
+) -> pandas.DataFrame:
     """Return one row per history and next step: history (from 0), rank (from 1), step, probability."""
+    import pandas as pd
+
+    counts = _counted(source, options, order)
+    if counts is None:
+        return _asked(step_model(source, options, order), histories, range(len(histories)), top)
+    orders = [counts.order_for(history, from_start) for history in histories]
+    parts = [
+        _asked(counts.steps(k), histories, [i for i, own in enumerate(orders) if own == k], top)
+        for k in sorted(set(orders))
+    ]
+    return pd.concat(parts).sort_values(["history", "rank"]).reset_index(drop=True)
+
+
+def _asked(model: StepModel, histories: list[list[str]], chosen: Sequence[int], top: int) -> pandas.DataFrame:
+    """Return the rows of some histories, all asked of one model."""
     import numpy as np
     import pandas as pd
 
     from honlearn.hon.steps.model import step_name
 
-    codes = model.vocabulary.codes(name for history in histories for name in history)
-    offsets = np.concatenate([[0], np.cumsum([len(history) for history in histories])])
-    found = model.next_codes(codes, offsets, top, from_start=from_start)
-    history, rank = np.nonzero(found.codes != -1)
+    codes = model.vocabulary.codes(name for i in chosen for name in histories[i])
+    offsets = np.concatenate([[0], np.cumsum([len(histories[i]) for i in chosen])])
+    found = model.next_codes(codes, offsets, top)
+    row, rank = np.nonzero(found.codes != -1)
     return pd.DataFrame(
         {
-            "history": history,
+            "history": np.asarray(chosen)[row],
             "rank": rank + 1,
-            "step": [step_name(model.vocabulary, code) for code in found.codes[history, rank].tolist()],
-            "probability": found.probabilities[history, rank],
+            "step": [step_name(model.vocabulary, code) for code in found.codes[row, rank].tolist()],
+            "probability": found.probabilities[row, rank],
         }
     )

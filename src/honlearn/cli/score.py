@@ -106,9 +106,9 @@ def score(
         f"{output}: {len(found):,} paths, {bits:.2f} bits per step; {anomalous:,} anomalous at a false "
         f"discovery rate of {alpha:g} ({found.n_walks:,} paths drawn)"
     )
-    for row in found.table(top).itertuples():
-        path = " ".join(asked[row.path])
+    for row in found.table(top).to_dict("records"):
+        path, before = " ".join(asked[row["path"]]), row["step_before"] or "the start"
         typer.echo(
-            f"  path {row.path}: p {row.p_value:.2g}, q {row.q_value:.2g}, hardest step {row.step}: "
-            f"{row.step_before or 'the start'} → {row.step_entity} ({row.step_bits:.1f} bits) in {path[:80]}"
+            f"  path {row['path']}: p {row['p_value']:.2g}, q {row['q_value']:.2g}, hardest step "
+            f"{row['step']}: {before} → {row['step_entity']} ({row['step_bits']:.1f} bits) in {path[:80]}"
         )

@@ -9,7 +9,7 @@ Sequences".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -101,14 +101,35 @@ class GramCounts:
             self._steps[order] = StepModel.of(self, order)
         return self._steps[order]
 
-    def next_steps(self, history: Iterable[object], top: int = 5, **options: Any) -> pandas.DataFrame:
+    def next_steps(
+        self, history: Iterable[object], top: int = 5, *, from_start: bool = True
+    ) -> pandas.DataFrame:
         """Return the `top` likeliest next steps after a history of names, oldest first, END among them.
+
+        `from_start` False: the history is the end of some longer path, of which nothing else is known.
 
         >>> counts = count_grams([["A", "C", "D"], ["B", "C", "E"]] * 20, order=2)
         >>> counts.next_steps(["A", "C"], top=1)["step"].tolist()
         ['D']
         """
-        return self.steps().next_steps(history, top, **options)
+        if isinstance(history, (str, bytes)):
+            raise InputError(f"a history is a list of names, oldest first. Got the text {history!r} instead.")
+        history = list(history)
+        return self.steps(self.order_for(history, from_start)).next_steps(history, top)
+
+    def order_for(self, history: Sequence[object], from_start: bool) -> int:
+        """Return the order of the model that a history is asked of: no longer than what is known of a path.
+
+        A shorter context inside a model of a higher order is made for what the longer ones leave over
+        (:mod:`honlearn.hon.steps.smoothing`), so what follows it in general is asked of a model of its order.
+        """
+        if from_start:
+            return self.order
+        if not history:
+            raise InputError(
+                "the end of a longer path has at least one entity; give one, or a path from its start"
+            )
+        return min(len(history), self.order)
 
     def score(self, paths: Any, **reader_options: Any) -> PathScores:
         """Return the bits of each path and of each step; see :class:`honlearn.hon.steps.model.PathScores`."""

@@ -4,8 +4,9 @@ A state is what a model remembers: a context, or a node of a network. From state
 ``first[s + 1]`` lead to the steps that it knows, by ascending code; any other step costs ``backoff[s]`` bits
 and is looked up in the state ``shorter[s]``, down to state 0, which remembers nothing and knows every entity.
 
-In: arrays (from counts, :mod:`honlearn.hon.steps.model`, or a network, :mod:`honlearn.hon.steps.network_model`).
-Out: compiled loops that score paths, list the likeliest next steps, and draw paths.
+In: arrays, from counts (:mod:`honlearn.hon.steps.model`) or a network
+(:mod:`honlearn.hon.steps.network_model`). Out: compiled loops that follow paths, list the likeliest next
+steps, and draw paths.
 """
 
 from __future__ import annotations
@@ -159,7 +160,7 @@ def _fewest_bits(
 
 @njit(inline="always")
 def _insert(codes: NDArray[np.int32], bits: NDArray[np.float64], held: int, code: int, value: float) -> int:
-    """Put an outcome into the ascending list, if it is among the first len(codes); return how many there are."""
+    """Put an outcome into the ascending list, if it is among the first; return how many there are."""
     if held == len(codes):
         if value >= bits[held - 1]:
             return held
@@ -195,7 +196,7 @@ def likeliest(
     """Fill the outcomes with the fewest bits from each state, best first [n, top]; the code of END is −2."""
     top = out.shape[1]
     for row in range(len(states)):
-        s = np.int64(states[row])
+        s = int(states[row])
         codes, found = out[row], out_bits[row]
         held, spent = 0, 0.0
         if end[s] < np.inf:
@@ -204,11 +205,11 @@ def likeliest(
         while now != 0:
             for i in range(first[now], first[now + 1]):
                 value = spent + bits[i]
-                if held < top or value < found[top - 1]:
-                    if now == s or not _known_before(s, now, symbol[i], first, symbol, shorter):
-                        held = _insert(codes, found, held, symbol[i], value)
+                near = held < top or value < found[top - 1]
+                if near and not _known_before(s, now, symbol[i], first, symbol, shorter):
+                    held = _insert(codes, found, held, symbol[i], value)
             spent += backoff[now]
-            now = np.int64(shorter[now])
+            now = int(shorter[now])
             if held == top and found[top - 1] <= spent + best[now]:
                 break
         else:
@@ -256,7 +257,7 @@ def draw_walks(
     """
     place = np.uint64(0)
     for walk in range(n):
-        state, total = np.int64(start), 0.0
+        state, total = int(start), 0.0
         for i in range(codes.shape[1]):
             now, code = state, -1
             while code < 0:
@@ -274,13 +275,13 @@ def draw_walks(
                             high = middle + 1
                         else:
                             low = middle + 1
-                    code = symbol[low]
+                    code = int(symbol[low])
                 elif now > 0:
-                    now = np.int64(shorter[now])
+                    now = int(shorter[now])
                 else:
-                    code = np.int64(splitmix64(stream, place) % np.uint64(n_entities))
+                    code = int(np.int64(splitmix64(stream, place) % np.uint64(n_entities)))
                     place += np.uint64(1)
             edge, spent = step(state, code, first, symbol, backoff, shorter)
             total += spent + bits[edge] + math.log2(max(1.0 - 2.0 ** -end[state], 1e-300))
             codes[walk, i], walk_bits[walk, i] = code, total
-            state = np.int64(target[edge])
+            state = int(target[edge])

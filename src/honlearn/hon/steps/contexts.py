@@ -117,7 +117,7 @@ def context_tree(trie: Trie) -> ContextTree:
 
 
 def _assemble(trie: Trie, found: list[NDArray[np.int64]], started: list[NDArray[np.int64]]) -> ContextTree:
-    """Lay out each level: its grams of entities, then START with those of one entity less that start paths."""
+    """Lay out each level: its grams of entities, then START with those of one entity less."""
     order, vocabulary = len(trie) - 1, len(trie[0])
     kept = [np.flatnonzero(starts) for starts in started]
     sizes = [1, vocabulary + 1, *(len(trie[m]) + len(kept[m - 1]) for m in range(1, order + 1))]

@@ -10,9 +10,9 @@ formula of Bayesian context trees. Left out once, an outcome that was seen n tim
 
     p₋(x) = (n − 1 − d(n − 1) + (a + Σy d(n_y) − d(n) + d(n − 1)) q₋(x)) / (N − 1 + a),
 
-q₋ being left out, too. Σ n log p₋ is fitted: its numerators are linear in (D1, D2, D3, a), so their logarithms
-are concave, and the rest depends on a alone. Newton's method, each step halved until it is better; a few
-steps are enough.
+q₋ being left out, too. Σ n log p₋ is fitted: its numerators are linear in (D1, D2, D3, a), so their
+logarithms are concave, and the rest depends on a alone. Newton's method, each step halved until it is
+better; a few steps are enough.
 
 In: a sample of outcomes. Out: (D1, D2, D3, a). See :mod:`honlearn.hon.steps.smoothing`.
 """
@@ -37,12 +37,12 @@ _STARTS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 def discount(d: NDArray[np.float64], n: float) -> float:
     """Return d(n), by straight lines between d(0) = 0, d(1), d(2) and d(3)."""
     if n >= 3.0:
-        return d[2]
+        return float(d[2])
     if n >= 2.0:
-        return d[1] + (n - 2.0) * (d[2] - d[1])
+        return float(d[1] + (n - 2.0) * (d[2] - d[1]))
     if n >= 1.0:
-        return d[0] + (n - 1.0) * (d[1] - d[0])
-    return n * d[0]
+        return float(d[0] + (n - 1.0) * (d[1] - d[0]))
+    return float(n * d[0])
 
 
 @njit(inline="always")
@@ -82,7 +82,7 @@ def _features(
         z[j] = (sample[i, 2 + j] - bend(j, n) + less) * q - less
         value += theta[j] * z[j]
     z[3] = q
-    return max(value, 1e-300)
+    return float(max(value, 1e-300))
 
 
 @njit

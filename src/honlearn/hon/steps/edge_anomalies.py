@@ -1,11 +1,11 @@
 """Steps that are more or less frequent than a shorter memory explains: over- and under-represented grams.
 
 A gram of k + 1 entities, v₀ v₁ … v_k, joins the contexts v₀ … v_{k−1} and v₁ … v_k. If the step depended on
-the shared middle v₁ … v_{k−1} alone, the grams with one middle would be a table of rows (what came before) and
-columns (what comes after) without dependence, and the count of a cell, given the sums of its row and column,
-hypergeometric: N all grams with this middle, K those of the column, n those of the row. For k = 2 that is the
-first-order null. HYPA (LaRock et al., 2020) draws from one such urn for the whole network, with sums that hold
-on average; here they hold within each middle, as in Fisher's exact test.
+the shared middle v₁ … v_{k−1} alone, the grams with one middle would be a table of rows (what came before)
+and columns (what comes after) without dependence, and the count of a cell, given the sums of its row and
+column, hypergeometric: N all grams with this middle, K those of the column, n those of the row. For k = 2
+that is the first-order null. HYPA (LaRock et al., 2020) draws from one such urn for the whole network, with
+sums that hold on average; here they hold within each middle, as in Fisher's exact test.
 
 In: the counts of grams. Out: a table with the p-value of each side and q-values over all cells, those that
 were never seen included: a step that never happens although its row and column are full is an anomaly, too.
@@ -37,7 +37,7 @@ def _log_choose(n: float, k: float) -> float:
 
 @njit
 def tails(x: int, whole: int, column: int, row: int) -> tuple[float, float]:
-    """Return P(X ≤ x) and P(X ≥ x) of the hypergeometric X: `row` draws from `whole`, `column` of them marked."""
+    """Return P(X ≤ x) and P(X ≥ x): X of `row` draws from `whole` are among the `column` marked ones."""
     least, most = max(0, row + column - whole), min(row, column)
     log_p = _log_choose(column, x) + _log_choose(whole - column, row - x) - _log_choose(whole, row)
     here = math.exp(log_p)
@@ -66,9 +66,9 @@ def tails(x: int, whole: int, column: int, row: int) -> tuple[float, float]:
 
 @njit
 def _cells(
-    first: NDArray[np.int64], suffix: NDArray[np.int64], prefix_suffix: NDArray[np.int64], count: NDArray[np.int64],
-    followed: NDArray[np.int64], entered: NDArray[np.int64], middle: NDArray[np.int64],
-    low: NDArray[np.float64], high: NDArray[np.float64],
+    first: NDArray[np.int64], suffix: NDArray[np.int64], prefix_suffix: NDArray[np.int64],
+    count: NDArray[np.int64], followed: NDArray[np.int64], entered: NDArray[np.int64],
+    middle: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Fill both tails of every gram that was seen."""
     for g in range(len(prefix_suffix)):
@@ -79,9 +79,9 @@ def _cells(
 
 @njit
 def _empty_cells(
-    members: NDArray[np.int64], starts: NDArray[np.int64], first: NDArray[np.int64], newest: NDArray[np.int32],
-    followed: NDArray[np.int64], entered: NDArray[np.int64], middle: NDArray[np.int64],
-    below_first: NDArray[np.int64], below_newest: NDArray[np.int32], alpha: float,
+    members: NDArray[np.int64], starts: NDArray[np.int64], first: NDArray[np.int64],
+    newest: NDArray[np.int32], followed: NDArray[np.int64], entered: NDArray[np.int64],
+    middle: NDArray[np.int64], below_first: NDArray[np.int64], below_newest: NDArray[np.int32], alpha: float,
 ) -> list[tuple[int, int, float]]:  # fmt: skip
     """Return the cells (row, column, p) that were never seen although P(X = 0) ≤ alpha / 2."""
     found = [(0, 0, 0.0) for _ in range(0)]

@@ -1,9 +1,10 @@
 """How much does memory help? Bits per step and accuracy of orders 1 … k on paths held out.
 
-The paths are divided into parts; for each part, models of all orders are fitted on the others and asked about
-it. Order 1 knows where one is, order 2 where one came from, too, and so on, all with the same smoothing, END an
-outcome. Sums over the paths of all parts give bits per step and top-1 accuracy; their standard errors treat a
-path, not a step, as the unit: for a ratio R = Σb / Σn of path totals, √Σ(b − R n)² / Σn.
+The paths are divided into parts; for each part, models of all orders are fitted on the others and asked
+about it. Order 1 knows where one is, order 2 where one came from, too, and so on, all with the same
+smoothing, END an outcome. Sums over the paths of all parts give bits per step and top-1 accuracy; their
+standard errors treat a path, not a step, as the unit: for a ratio R = Σb / Σn of path totals,
+√Σ(b − R n)² / Σn.
 
 In: paths. Out: :class:`MemoryGain`, one row per order, and one sentence.
 """
@@ -75,8 +76,9 @@ class MemoryGain:
     def sentence(self) -> str:
         """Return the result in one sentence.
 
-        >>> rows = (OrderGain(1, 4.6, 0.1, 0.2, 0.01, np.nan, np.nan), OrderGain(2, 4.2, 0.1, 0.3, 0.01, 0.41, 0.02))
-        >>> MemoryGain(rows, 10, 40, 5).sentence()
+        >>> one = OrderGain(1, 4.6, 0.1, 0.2, 0.01, np.nan, np.nan)
+        >>> two = OrderGain(2, 4.2, 0.1, 0.3, 0.01, 0.41, 0.02)
+        >>> MemoryGain((one, two), 10, 40, 5).sentence()
         'Knowing one step back saves 0.41 ± 0.02 bits of 4.60 for every step.'
         """
         total = f"{self.orders[0].bits:.2f} bits"

@@ -1,8 +1,8 @@
 """What comes next, and how surprising was it? A smoothed model of steps over all contexts of the counts.
 
-In: :class:`~honlearn.hon.build.GramCounts`. Out: :class:`StepModel`: the likeliest next steps after a history,
-one or a million, and the bits of paths and steps. Every entity has a probability above 0 after every history,
-END is an outcome, and so is "an entity never seen", once.
+In: :class:`~honlearn.hon.build.GramCounts`. Out: :class:`StepModel`: the likeliest next steps after a
+history, one or a million, and the bits of paths and steps. Every entity has a probability above 0 after
+every history, END is an outcome, and so is "an entity never seen", once.
 """
 
 from __future__ import annotations
@@ -126,14 +126,11 @@ class StepModel:
         """Whether END is an outcome; it is not for the model of a network."""
         return self.automaton.knows_end
 
-    def states(
-        self, codes: NDArray[np.int32], offsets: NDArray[np.int64], from_start: bool = True
-    ) -> NDArray[np.int32]:
+    def states(self, codes: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the state after each history [n]; a code of −1 is an entity that the model never saw."""
         codes, offsets = _checked(codes, offsets, self.automaton.n_entities)
         a = self.automaton
-        start = a.start if from_start else 0
-        return follow(codes, offsets, a.first, a.symbol, a.target, a.backoff, a.shorter, start)
+        return follow(codes, offsets, a.first, a.symbol, a.target, a.backoff, a.shorter, a.start)
 
     def states_of_steps(self, codes: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the state before each step of paths from their start [T]."""
@@ -141,13 +138,11 @@ class StepModel:
         a = self.automaton
         return follow_steps(codes, offsets, a.first, a.symbol, a.target, a.backoff, a.shorter, a.start)
 
-    def next_codes(
-        self, codes: NDArray[np.int32], offsets: NDArray[np.int64], top: int = 5, *, from_start: bool = True
-    ) -> NextSteps:
+    def next_codes(self, codes: NDArray[np.int32], offsets: NDArray[np.int64], top: int = 5) -> NextSteps:
         """Return the `top` likeliest next steps of many histories, given as codes and offsets."""
         top = check_integer("next_codes", "top", top, 1)
         top = min(top, self.automaton.n_entities + self.knows_end)
-        return self.likeliest(self.states(codes, offsets, from_start), top)
+        return self.likeliest(self.states(codes, offsets), top)
 
     def likeliest(self, states: NDArray[np.int32], top: int) -> NextSteps:
         """Return the likeliest next steps from states."""
@@ -159,30 +154,25 @@ class StepModel:
         )  # fmt: skip
         return NextSteps(found, np.exp2(-bits), self.vocabulary)
 
-    def next_steps(
-        self, history: Iterable[object], top: int = 5, *, from_start: bool = True
-    ) -> pandas.DataFrame:
-        """Return the likeliest next steps after one history of names: step, probability.
-
-        `from_start` False: the history is the end of a longer path, not a path from its start.
-        """
+    def next_steps(self, history: Iterable[object], top: int = 5) -> pandas.DataFrame:
+        """Return the likeliest next steps after a path so far, given by names: step, probability."""
         import pandas as pd
 
         if isinstance(history, (str, bytes)):
             raise InputError(f"a history is a list of names, oldest first. Got the text {history!r} instead.")
         codes = np.array([self.vocabulary.index(name) for name in history], np.int32)
-        found = self.next_codes(codes, np.array([0, len(codes)]), top, from_start=from_start)
+        found = self.next_codes(codes, np.array([0, len(codes)]), top)
         names = found.names(0)
         return pd.DataFrame({"step": names, "probability": found.probabilities[0, : len(names)]})
 
     def score(self, paths: Any, **reader_options: Any) -> PathScores:
-        """Return the bits of each path and of each of its steps; paths as :func:`honlearn.read_paths` takes."""
+        """Return the bits of each path and step; paths are what :func:`honlearn.read_paths` takes."""
         from honlearn.paths.source import read_paths
 
         return self.score_codes(*self.translated(read_paths(paths, **reader_options)))
 
     def translated(self, paths: Paths) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the codes of paths in the model's own vocabulary, −1 for names that it has not, and offsets."""
+        """Return codes in the model's own vocabulary, −1 for names that it does not have, and offsets."""
         if paths.vocabulary is self.vocabulary or paths.vocabulary == self.vocabulary:
             return paths.codes, paths.offsets
         known = {name: code for code, name in enumerate(self.vocabulary.names)}

@@ -1,10 +1,10 @@
 """A network as a model of the next step: the longest kept suffix of a history is the state.
 
 In: a :class:`~honlearn.hon.network.HigherOrderNetwork`, without the counts it was grown from. Out: a
-:class:`~honlearn.hon.steps.model.StepModel`. A step out of node u has the weight of its edges, less a discount
-that is spread by the distribution of u's longest suffix that is a node, and below the entities by how often
-each is entered. Weights do not tell where paths start or end, so the model knows no END, and a history begins
-with nothing remembered.
+:class:`~honlearn.hon.steps.model.StepModel`. A step out of node u has the weight of its edges, less a
+discount that is spread by the distribution of u's longest suffix that is a node, and below the entities by
+how often each is entered. Weights do not tell where paths start or end, so the model knows no END, and a
+history begins with nothing remembered.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def _collapsed(
     new = np.ones(len(by), bool)
     new[1:] = (source[1:] != source[:-1]) | (symbol[1:] != symbol[:-1])
     group = np.cumsum(new) - 1
-    weight = np.bincount(group, network.weights[by].astype(np.float64))
+    weight = np.asarray(np.bincount(group, network.weights[by].astype(np.float64)), np.float64)
     rows = np.bincount(source[new], minlength=network.n_nodes)
-    first = np.concatenate([[0], np.cumsum(rows)])
+    first = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)
     return symbol[new], network.indices[by][new], weight, first
 
 
@@ -96,6 +96,7 @@ def _discounted(
             total += weight[i]
             taken += min(weight[i], d)
         gamma = taken / total if total > 0.0 else 1.0
+        total = max(total, 1e-300)
         backoff[s] = -math.log2(gamma)
         for i in range(low, high):
             q = base

@@ -1,8 +1,8 @@
 """Which paths are anomalous, and at which step? Bits of paths against paths that the model itself draws.
 
 A long path has more bits than a short one, so a path is compared with drawn ones of its own length: what
-counts is Σ −log2 p(x | s) / (1 − p(END | s)), the bits of its entities given that it goes on. One set of walks
-serves all lengths, since the first L steps of a walk are a walk of L steps. The p-value of a path is
+counts is Σ −log2 p(x | s) / (1 − p(END | s)), the bits of its entities given that it goes on. One set of
+walks serves all lengths, since the first L steps of a walk are a walk of L steps. The p-value of a path is
 (1 + walks at least as surprising) / (1 + walks); q-values hold the false discovery rate over all paths.
 
 In: a model and paths. Out: :class:`PathAnomalies`, a value with one row per path.
@@ -128,8 +128,9 @@ def _walk_bits(
     with progress("drawing paths", n, show=show) as advance:
         for begin in range(0, n, part):
             size = min(part, n - begin)
+            stream = np.uint64(derive_seed(root, "walks", begin // part))
             draw_walks(
-                np.uint64(derive_seed(root, "walks", begin // part)), size, a.first, a.symbol, a.bits, a.target,
+                stream, size, a.first, a.symbol, a.bits, a.target,
                 a.end, a.backoff, a.shorter, a.start, a.n_entities, a.own[0], codes, bits,
             )  # fmt: skip
             for length, sample in kept.items():

@@ -55,12 +55,12 @@ def _score(
             most -= most >> 1
         lane = 0
         while lane < active:
-            s, edge = np.uint64(state[lane]), np.uint64(low[lane])
-            if size[lane] > 0 and symbol[edge] == code[lane]:
-                cost, reached = spent[lane] + bits[edge], np.int64(target[edge])
-            elif s != 0:
-                spent[lane] += backoff[s]
-                state[lane] = shorter[s]
+            now, hit = np.uint64(state[lane]), np.uint64(low[lane])
+            if size[lane] > 0 and symbol[hit] == code[lane]:
+                cost, reached = spent[lane] + bits[hit], np.int64(target[hit])
+            elif now != 0:
+                spent[lane] += backoff[now]
+                state[lane] = shorter[now]
                 lane += 1
                 continue
             else:

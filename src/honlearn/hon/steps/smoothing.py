@@ -5,21 +5,21 @@ the uniform distribution over all entities, END, and "an entity never seen". Thr
 
 * *Discounts and concentration*, four numbers for each order, fitted by leaving one step out
   (:mod:`honlearn.hon.steps.discounts`).
-* *What the suffix has to explain.* Kneser and Ney count each outcome once for each longer context, because the
-  longer contexts explain the rest themselves; where memory is weak that throws counts away. Here a longer
+* *What the suffix has to explain.* Kneser and Ney count each outcome once for each longer context, because
+  the longer contexts explain the rest themselves; where memory is weak that throws counts away. Here a longer
   context passes down 1 + (n − 1)·r of its n steps x, r being the share of p(x) that it takes from its suffix
   in a first, simpler model: near 1 step where the context knows x well, all n where it knows nothing.
 * *A weight for each context*: the posterior probability w that its steps differ from those of its suffix,
   from the likelihoods of both, left out, and the share of such contexts in their order (fitted by expectation
-  maximisation). p(x | g) is w·(the formula above) + (1 − w)·q(x), so a context without evidence costs nothing.
+  maximisation). p(x | g) is w·(the discounted estimate) + (1 − w)·q(x): no evidence, no harm.
 
 Measured on 20 % of the paths of each data set (bits per step, END included, order 4; `mKN` modified
-Kneser-Ney, `BCT` Bayesian context trees with hierarchical Dirichlet estimates and closed-form weights; Air and
-Mag: a million generated paths):
+Kneser-Ney, `BCT` Bayesian context trees with hierarchical Dirichlet estimates and closed-form weights; Air
+and Mag: a million generated paths):
 
 FIGURES
 
-In: :class:`~honlearn.hon.steps.contexts.ContextTree`. Out: :class:`Smoothed`, in bits, which a model looks up.
+In: :class:`~honlearn.hon.steps.contexts.ContextTree`. Out: :class:`Smoothed`, in bits, for look-ups.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _sums(
     low: int, high: int, first: NDArray[np.int64], draws: NDArray[np.float64], end_draws: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> float:  # fmt: skip
-    """Fill, for each context of one order, its draws in all and those of each bend [C, 4]; return all draws."""
+    """Fill, for each context of one order, its draws in all and by bend [C, 4]; return all draws."""
     whole = 0.0
     for g in range(low, high):
         total, n = end_draws[g], end_draws[g]
@@ -183,7 +183,7 @@ def _left_out(n: float, total: float, back: float, d: NDArray[np.float64], a: fl
     if rest <= 1e-9:
         return q
     if n == 1.0:
-        return (back - d[0]) * q / rest
+        return float((back - d[0]) * q / rest)
     less = discount(d, n - 1.0)
     return (n - 1.0 - less + (back - discount(d, n) + less) * q) / rest
 
@@ -241,7 +241,7 @@ def _finish(
 
 
 def _weights(gain: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the posterior probability that each context differs, for the share that fits a sample of them."""
+    """Return the posterior probability that each context differs, for the share that fits a sample."""
     some = np.clip(_TEMPER * gain[:: max(len(gain) // _SAMPLE, 1)], -50.0, 50.0)
     share = 0.5
     for _ in range(_ROUNDS):
@@ -267,7 +267,7 @@ def _fit(tree: ContextTree, draws: _Draws, sample: int, weighted: bool) -> _Fitt
         n_of = _seen_times(low, high, tree.first, tree.count, tree.ends)
         d, a = fit_discounts(room[:rows], closed_form(n_of))
         weight = np.ones(high - low)
-        if weighted and m > 0:
+        if weighted and m > 0 and low < high:
             _evidence(*common, left, end_left, d, a, weight)
             weight = _weights(weight)
         _finish(*common, d, a, base, weight, m == tree.order, left, end_left, p, end, gamma)
