@@ -8,7 +8,7 @@ from step_cases import planted
 
 from honlearn.errors import InputError, ParameterError
 from honlearn.hon.build import count_grams
-from honlearn.hon.steps.memory import MemoryGain, OrderGain, _divided, hits_per_path, memory_gain, ratio
+from honlearn.hon.steps.memory import MemoryGain, OrderGain, divided, hits_per_path, memory_gain, ratio
 from honlearn.paths.paths import Paths
 
 
@@ -34,9 +34,9 @@ def test_no_memory_is_said_to_be_none() -> None:
     assert gain.n_steps == sum(map(len, paths)) + 3000
 
 
-def test_rows_with_counts_are_divided_as_the_paths_they_stand_for() -> None:
+def test_rows_with_counts_aredivided_as_the_paths_they_stand_for() -> None:
     paths = Paths.from_lists([["A", "B"], ["B"], ["C", "A"]], counts=[10, 1, 9])
-    held = _divided(paths, 4, 0)
+    held = divided(paths, 4, 0)
     assert held.sum(axis=0).tolist() == [10, 1, 9]
     assert held.sum(axis=1).tolist() == [5, 5, 5, 5]
     one = memory_gain(Paths.from_lists([["A", "B"], ["B", "A"]], counts=[400, 300]), 2, seed=0)

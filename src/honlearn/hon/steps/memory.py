@@ -121,20 +121,20 @@ def memory_gain(
     whole = read_paths(paths, **reader_options)
     if whole.total < parts:
         raise InputError(f"{whole.total:,} paths cannot be divided into {parts} parts; give fewer parts")
-    held = _divided(whole, parts, root_seed(seed))
+    held = divided(whole, parts, root_seed(seed))
     sums = _Sums(order)
     with progress("held-out parts", parts, show=show) as advance:
         for part in range(parts):
             left = (np.ones(len(whole), np.int64) if whole.counts is None else whole.counts) - held[part]
-            counts = count_grams(_weighted(whole, left), order)
-            asked = _weighted(whole, held[part])
+            counts = count_grams(weighted(whole, left), order)
+            asked = weighted(whole, held[part])
             for k in range(1, order + 1):
                 sums.add(k, StepModel.of(counts, k), asked)
             advance(1)
     return sums.result(whole.total, parts)
 
 
-def _divided(paths: Paths, parts: int, root: int) -> NDArray[np.int64]:
+def divided(paths: Paths, parts: int, root: int) -> NDArray[np.int64]:
     """Return how many of the paths of each row each part holds, int64 [parts, rows]; sizes differ by 1."""
     times = np.ones(len(paths), np.int64) if paths.counts is None else paths.counts
     total = int(times.sum())
@@ -147,7 +147,7 @@ def _divided(paths: Paths, parts: int, root: int) -> NDArray[np.int64]:
     return np.ascontiguousarray(random.multinomial(times, np.full(parts, 1 / parts)).T)
 
 
-def _weighted(paths: Paths, times: NDArray[np.int64]) -> Paths:
+def weighted(paths: Paths, times: NDArray[np.int64]) -> Paths:
     """Return the rows that occur, each as often as `times` says."""
     rows = np.flatnonzero(times)
     lengths = paths.lengths[rows]
