@@ -131,3 +131,19 @@ def test_info_of_one_path(honlearn: Run, tmp_path: Path) -> None:
     told = honlearn("info", tmp_path / "one.txt")
     assert told.code == 2
     assert "one path only" in told.err
+
+
+def test_evaluate_next_steps_and_go_on(honlearn: Run, paths: Path, tmp_path: Path) -> None:
+    words = ["evaluate", paths, "-o", tmp_path / "run", "--task", "next", "--folds", 2, "--order", 2]
+    told = honlearn(*words, "--model", "back-off", "--model", "popular")
+    assert told.code == 0
+    assert "top-5" in told.out
+    rows = pd.read_csv(tmp_path / "run" / "summary.csv")
+    assert rows["input"].tolist() == ["order 1", "order 2", "paths"]
+    assert rows["bits_mean"][1] < rows["bits_mean"][0] < rows["bits_mean"][2]
+    again = honlearn(*words, "--model", "back-off", "--json")
+    assert len(json.loads(again.out)["rows"]) == 2
+    assert len((tmp_path / "run" / "records.jsonl").read_text().splitlines()) == 6
+    refused = honlearn(*words[:-4], "--folds", "published", "--model", "popular")
+    assert refused.code == 2
+    assert "--folds must be a whole number" in refused.err

@@ -82,8 +82,9 @@ def batches(
 def fit_gru(paths: Paths, seed: int, settings: GRUSettings | None = None) -> StepGRU:
     """Return the network trained on paths; the same seed gives the same weights on one machine."""
     asked = settings or GRUSettings()
-    order = generator(seed, "gru", "held back").permutation(len(paths))
-    held = np.sort(order[: max(1, len(paths) // 10)])
+    times = np.ones(len(paths), np.int64) if paths.counts is None else paths.counts
+    order = generator(seed, "gru", "held back").permutation(np.repeat(np.arange(len(paths)), times))
+    held = np.sort(order[: max(1, len(order) // 10)])
     rows = order[len(held) :] if len(order) > len(held) else order
     with stream(seed, "gru", "weights"):
         model = StepGRU(len(paths.vocabulary), asked)

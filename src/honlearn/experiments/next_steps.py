@@ -75,7 +75,7 @@ class NextData:
 
 
 def plan_next(data: NextData, models: Sequence[str], order: int) -> list[NextJob]:
-    """Return the jobs, row by row, fold by fold; `back-off` and `network` are tried with orders 1 … `order`."""
+    """Return the jobs, row by row; `back-off` and `network` are tried with orders 1 … `order`."""
     order = check_integer("evaluate", "order", order, 1)
     whole, jobs = data.digest(), []
     for model in dict.fromkeys(find_next_model(name) for name in models):
@@ -143,7 +143,7 @@ def _weights(test: Paths, scores: StepScores) -> NDArray[np.int64]:
     assert test.counts is not None
     longer = np.flatnonzero(test.lengths > 1)
     path = np.cumsum(scores.position == 1) - 1
-    return test.counts[longer][path]
+    return np.asarray(test.counts[longer][path], np.int64)
 
 
 @dataclass(frozen=True)
