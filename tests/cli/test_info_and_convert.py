@@ -65,8 +65,9 @@ def test_info_prints_the_rule_and_the_evidence(tmp_path: Path, monkeypatch: pyte
 
 def test_paths_given_for_a_network_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "paths.txt").write_text("A C D\nB C E\n")
+    (tmp_path / "labels.csv").write_text("node,label\nA,x\n")
     with pytest.raises(InputError, match=r"paths\.txt:1: weight 'D' is not a number; .*grown first"):
-        run("info", str(tmp_path / "paths.txt"))
+        run("info", str(tmp_path / "paths.txt"), str(tmp_path / "labels.csv"))
 
 
 def test_info_as_tables(net: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,10 +23,12 @@ from honlearn.cli.demo import demo
 from honlearn.cli.evaluate import evaluate
 from honlearn.cli.grow import grow
 from honlearn.cli.info import info
+from honlearn.cli.next import next_steps
 from honlearn.cli.outputs import keeping_inputs
 from honlearn.cli.predict import predict
 from honlearn.cli.report import report
 from honlearn.cli.reproduce import reproduce
+from honlearn.cli.score import score
 from honlearn.cli.settings import remember_command, spread_settings
 from honlearn.cli.train import train
 from honlearn.errors import DamageWarning, HonlearnError
@@ -57,8 +59,9 @@ def common(
     """Learn from observed paths: higher-order networks and deep graph ensembles."""
 
 
-for command in (demo, grow, info, convert, train, predict, evaluate, reproduce, report):
+for command in (demo, grow, info, convert, train, predict, score, evaluate, reproduce, report):
     app.command()(keeping_inputs(command))
+app.command("next")(keeping_inputs(next_steps))
 app.add_typer(data_app, name="data")
 
 

@@ -34,7 +34,11 @@ COLUMNS = {
 
 def evaluate(
     network: Annotated[
-        Path, typer.Argument(metavar="NET", help="Network: .hon, .txt (GrowHON's edge list) or .parquet.")
+        Path,
+        typer.Argument(
+            metavar="NET|PATHS",
+            help="Network: .hon, .txt (GrowHON's edge list) or .parquet; for --task next, paths.",
+        ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run.")],
     model: Annotated[
@@ -78,6 +82,7 @@ def evaluate(
     undirected: Annotated[
         bool, typer.Option("--undirected", help="Links: a pair is linked if either direction is.")
     ] = False,
+    order: Annotated[int, typer.Option(min=1, help="Next: models of orders 1 up to this are compared.")] = 3,
     keep_isolated: Annotated[
         bool,
         typer.Option(
@@ -102,7 +107,14 @@ def evaluate(
     dry_run: words.DryRun = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Train and test models on folds of the labelled nodes, or on links held out, and compare them."""
+    """Train and test models on folds of the labelled nodes, or on links or paths held out; compare them."""
+    if task == "next":
+        from honlearn.cli.links import Execution
+        from honlearn.cli.next_evaluation import evaluate_on_next_steps
+
+        how = Execution(jobs, dry_run, as_json, artefacts)
+        evaluate_on_next_steps(network, output, model, order, folds, seed, how)
+        return
     if task == "links":
         from honlearn.cli.links import Execution, evaluate_on_links
 

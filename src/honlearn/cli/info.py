@@ -1,6 +1,7 @@
-"""``honlearn info NET [LABELS]``: sizes, families, homophily and the strongest dependencies of a network.
+"""``honlearn info NET|PATHS [LABELS]``: sizes, families, homophily, the strongest dependencies of a network.
 
-In: a network file and perhaps a CSV of classes. Out: tables on standard output, or the same as JSON.
+In: a network file and perhaps a CSV of classes; or paths (:mod:`honlearn.cli.memory`). Out: tables on
+standard output, or the same as JSON.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from honlearn.cli import reader_options as reader
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -17,8 +20,12 @@ if TYPE_CHECKING:
 
 
 def info(
-    network: Annotated[
-        Path, typer.Argument(metavar="NET", help="Network: .hon, .txt (GrowHON's edge list) or .parquet.")
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="NET|PATHS",
+            help="Network: .hon, .txt (GrowHON's edge list) or .parquet; or a file or pattern of paths.",
+        ),
     ],
     labels: Annotated[
         Path | None,
@@ -26,14 +33,60 @@ def info(
     ] = None,
     label_column: Annotated[str | None, typer.Option(help="Column of the classes, if not 'label'.")] = None,
     top: Annotated[int, typer.Option(min=0, help="How many of the strongest dependencies to show.")] = 10,
+    order: Annotated[int, typer.Option(min=1, help="Paths: how far memory is tried, in entities.")] = 3,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    format: reader.Format = None,
+    delimiter: reader.Delimiter = None,
+    skip_columns: reader.SkipColumns = 0,
+    trailing_count: reader.TrailingCount = False,
+    sequence: reader.Sequence = None,
+    order_by: reader.OrderBy = None,
+    entity: reader.Entity = None,
+    path_column: reader.PathColumn = None,
+    count_column: reader.CountColumn = None,
+    max_gap: reader.MaxGap = None,
+    drop_repeats: reader.DropRepeats = False,
+    first_only: reader.FirstOnly = False,
+    min_length: reader.MinLength = 1,
+    on_empty: reader.OnEmpty = "error",
+    max_line: reader.MaxLine = reader.MAX_LINE,
+    max_name: reader.MaxName = reader.MAX_NAME,
+    max_columns: reader.MaxColumns = reader.MAX_COLUMNS,
+    max_unpacked: reader.MaxUnpacked = None,
 ) -> None:
-    """Show the sizes, families, homophily and strongest dependencies of a network."""
+    """Show what a network is made of, or how much memory helps to predict the steps of paths."""
+    from honlearn.cli.kinds import is_network
     from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
 
+    options = reader.gathered(
+        format=format,
+        delimiter=delimiter,
+        skip_columns=skip_columns,
+        trailing_count=trailing_count,
+        sequence=sequence,
+        order_by=order_by,
+        entity=entity,
+        path_column=path_column,
+        count_column=count_column,
+        max_gap=max_gap,
+        drop_repeats=drop_repeats,
+        first_only=first_only,
+        min_length=min_length,
+        on_empty=on_empty,
+        max_line=max_line,
+        max_name=max_name,
+        max_columns=max_columns,
+        max_unpacked=max_unpacked,
+    )
+    if labels is None and not is_network([source], options):
+        from honlearn.cli.memory import describe_paths
+
+        describe_paths([source], options, order, seed, as_json)
+        return
     known = None if labels is None else read_labels(labels, label_column)
-    facts = describe(load_network(network), known, top)
+    facts = describe(load_network(source), known, top)
     if as_json:
         import json
 
@@ -115,11 +168,11 @@ def _tables(facts: dict[str, Any]) -> list[Table]:
         text = "–" if value is None else f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
         sizes.append((name.replace("_", " "), text))
     tables = [
-        _table("Network", ["", ""], sizes),
-        _table(
+        table_of("Network", ["", ""], sizes),
+        table_of(
             "Nodes by order", ["order", "nodes", "out-edges"], [list(row.values()) for row in facts["orders"]]
         ),
-        _table("Family sizes", ["nodes", "families"], _condensed(facts["families"])),
+        table_of("Family sizes", ["nodes", "families"], _condensed(facts["families"])),
     ]
     if facts["dependencies"]:
         seen = "weight" if facts["dependencies"][0]["frequency"] is None else "frequency"
@@ -127,7 +180,7 @@ def _tables(facts: dict[str, Any]) -> list[Table]:
         rows = [
             [record["node"], *_evidence(record, seen), _changes(record)] for record in facts["dependencies"]
         ]
-        table = _table("Strongest dependencies", header, rows)
+        table = table_of("Strongest dependencies", header, rows)
         table.caption = _missing(facts["dependencies"])
         table.caption_justify = "left"
         tables.append(table)
@@ -181,13 +234,14 @@ def _shown(text: str) -> str:
     return escape("".join(c if c.isprintable() else repr(c)[1:-1] for c in text))
 
 
-def _table(title: str, header: list[str], rows: Any) -> Table:
+def table_of(title: str, header: list[str], rows: Any, *, last_left: bool = True) -> Table:
+    """Return a table: names to the left, numbers to the right, the last of many columns text."""
     from rich import box
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", box=box.SIMPLE, show_header=any(header))
     for number, name in enumerate(header):
-        last = number == len(header) - 1 and len(header) > 3
+        last = last_left and number == len(header) - 1 and len(header) > 3
         table.add_column(name, justify="left" if number == 0 or last else "right")
     for row in rows:
         table.add_row(*(_shown(cell) if isinstance(cell, str) else f"{cell:,}" for cell in row))

@@ -21,7 +21,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OUTPUTS = ("output", "out")
 # Arguments that may name files among other things: patterns, NAME=FOLDER, NET+LABELS, features=FILE.
-_WORDS = ("paths", "nodes", "data", "set_")
+_WORDS = ("paths", "source", "nodes", "data", "set_")
 _MODEL = ("config.json", "weights.safetensors", "network.hon")
 _RUN = ("records.jsonl", "summary.csv", "summary.json", "run.json", "predictions.parquet", "artefacts/*")
 _DATA = ("paths.txt", "paths.txt.gz", "paths.txt.zst", "labels.csv", "nodes.csv", "about.json")

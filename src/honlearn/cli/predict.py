@@ -60,7 +60,7 @@ def predict(
     from honlearn.experiments.predictions import Predictions
 
     if output is not None:
-        _check_output(output)
+        check_output(output)
     fitted = load_model(model)
     if type(fitted).__name__ == "PathClassifier":
         from honlearn.cli.path_classes import predict_paths
@@ -85,7 +85,7 @@ def predict(
     if output is None:
         emit(table, output, as_json)
         return
-    _write(table, output)
+    write(table, output)
     facts = {
         "predictions": str(output),
         "nodes": len(table),
@@ -111,7 +111,7 @@ def emit(table: pandas.DataFrame, output: Path | None, as_json: bool) -> None:
     if output is None:
         typer.echo(_json(table) if as_json else _csv(table), nl=as_json)
         return
-    _write(table, output)
+    write(table, output)
     if as_json:
         import json
 
@@ -151,7 +151,8 @@ def _listed_in(source: Path) -> list[str]:
         raise FormatError(f"{source}: not UTF-8; save the file as UTF-8, one node a line") from None
 
 
-def _check_output(path: Path) -> None:
+def check_output(path: Path) -> None:
+    """Raise unless a table can be written to this file."""
     from honlearn.errors import InputError, ParameterError
 
     if path.suffix.lower() not in (".csv", ".parquet", ".json"):
@@ -164,7 +165,8 @@ def _check_output(path: Path) -> None:
         raise InputError(f"{path}: there is no folder {path.parent}; make it first")
 
 
-def _write(table: pandas.DataFrame, path: Path) -> None:
+def write(table: pandas.DataFrame, path: Path) -> None:
+    """Write a table whole or not at all, in the format of the extension."""
     from honlearn.writing.atomic import atomic_binary, atomic_text
 
     if path.suffix.lower() == ".parquet":

@@ -30,7 +30,11 @@ _INSTEAD = {"random_state": "use --seed", "checkpoint": "the command keeps one i
 
 Task = Annotated[
     str,
-    typer.Option("--task", metavar="nodes|links", help="What is learnt: classes of nodes, or links."),
+    typer.Option(
+        "--task",
+        metavar="nodes|links",
+        help="What is learnt: classes of nodes, or links; evaluate: next, too.",
+    ),
 ]
 TrainTask = Annotated[
     str,

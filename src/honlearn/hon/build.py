@@ -9,9 +9,9 @@ Sequences".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,11 @@ from honlearn.paths.source import as_source
 from honlearn.paths.stream import PathStream, collect
 from honlearn.paths.vocabulary import Vocabulary
 from honlearn.seeds import generator, root_seed
+
+if TYPE_CHECKING:
+    import pandas
+
+    from honlearn.hon.steps.model import PathScores, StepModel
 
 # How far back a network looks at most that is chosen for a task, unless somebody says.
 DEFAULT_MAX_ORDER = 3
@@ -58,6 +63,7 @@ class GramCounts:
         self._divergence: dict[int, NDArray[np.float64]] = {}
         self._levels: dict[int, LevelEvidence] = {}
         self._evidence: dict[int, Evidence] = {}
+        self._steps: dict[int, StepModel] = {}
 
     @property
     def order(self) -> int:
@@ -146,6 +152,61 @@ class GramCounts:
         return build_network(
             self._trie, self.vocabulary, self._divergences(order), told, parameters, evidence
         )
+
+    def steps(self, order: int | None = None) -> StepModel:
+        """Return the smoothed model of the next step, of at most `order`, made once per order.
+
+        See :mod:`honlearn.hon.steps`.
+        """
+        from honlearn.hon.steps.model import StepModel
+
+        order = check_integer("steps", "order", self.order if order is None else order, 1, self.order)
+        if order not in self._steps:
+            self._steps[order] = StepModel.of(self, order)
+        return self._steps[order]
+
+    def next_steps(
+        self, history: Iterable[object], top: int = 5, *, from_start: bool = True
+    ) -> pandas.DataFrame:
+        """Return the `top` likeliest next steps after a history of names, oldest first, END among them.
+
+        `from_start` False: the history is the end of some longer path, of which nothing else is known.
+
+        >>> counts = count_grams([["A", "C", "D"], ["B", "C", "E"]] * 20, order=2)
+        >>> counts.next_steps(["A", "C"], top=1)["step"].tolist()
+        ['D']
+        """
+        if isinstance(history, (str, bytes)):
+            raise InputError(f"a history is a list of names, oldest first. Got the text {history!r} instead.")
+        history = list(history)
+        return self.steps(self.order_for(history, from_start)).next_steps(history, top)
+
+    def order_for(self, history: Sequence[object], from_start: bool) -> int:
+        """Return the order of the model that a history is asked of: no longer than what is known of a path.
+
+        A shorter context inside a model of a higher order is made for what the longer ones leave over
+        (:mod:`honlearn.hon.steps.smoothing`), so what follows it in general is asked of a model of its order.
+        """
+        if from_start:
+            return self.order
+        if not history:
+            raise InputError(
+                "the end of a longer path has at least one entity; give one, or a path from its start"
+            )
+        return min(len(history), self.order)
+
+    def score(self, paths: Any, **reader_options: Any) -> PathScores:
+        """Return the bits of each path and of each step; see :class:`honlearn.hon.steps.model.PathScores`."""
+        return self.steps().score(paths, **reader_options)
+
+    def anomalies(self, order: int = 2, alpha: float = 0.05) -> pandas.DataFrame:
+        """Return the steps that a memory of `order` − 1 does not explain, with false discovery rate `alpha`.
+
+        See :func:`honlearn.hon.steps.edge_anomalies.edge_anomalies`.
+        """
+        from honlearn.hon.steps.edge_anomalies import edge_anomalies
+
+        return edge_anomalies(self._trie, self.vocabulary, order, alpha)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GramCounts:
         """Return itself: counts do not change, and scikit-learn's `clone` should share them."""

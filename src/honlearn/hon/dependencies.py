@@ -55,7 +55,7 @@ def dependencies(network: HigherOrderNetwork, top: int | None = None, shifts: in
     """
     shifts = check_integer("dependencies", "shifts", shifts, 0)
     conditional = np.arange(network.n_entities, network.n_nodes)
-    suffix = _suffixes(network)
+    suffix = longest_suffixes(network)
     frame, seen = _evidence(network, conditional, suffix)
     keys = (-np.nan_to_num(frame[name].to_numpy(), nan=worst) for name, worst in _SORTED_BY.items())
     rank = np.lexsort((conditional, -seen, *keys, network.out_weight[conditional] < LEAST))
@@ -105,7 +105,7 @@ def _evidence(
     return pd.DataFrame({**columns, **rest}), seen
 
 
-def _suffixes(network: HigherOrderNetwork) -> NDArray[np.int64]:
+def longest_suffixes(network: HigherOrderNetwork) -> NDArray[np.int64]:
     """Return the longest proper suffix of each conditional node's context that is a node [N − V]."""
     known = {}
     suffix = np.empty(network.n_conditional, np.int64)

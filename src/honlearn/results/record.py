@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 from honlearn.errors import FormatError
 from honlearn.stored import Fields, parse_json, shown
 
-TASKS = ("nodes", "links")
+TASKS = ("nodes", "links", "next")
 # A digest names files, so that it may hold nothing that leads elsewhere.
 NAME = re.compile(r"[0-9A-Za-z_-]{1,100}")
 # Squares of larger numbers would not fit a float.
 LARGEST = 1e100
 _ADVICE = "remove the line"
-_MAIN_SCORE = {"nodes": "micro_f1", "links": "auprc"}
+_MAIN_SCORE = {"nodes": "micro_f1", "links": "auprc", "next": "bits"}
 Value = TypeVar("Value")
 
 

@@ -1,0 +1,53 @@
+"""Is a file a network or paths? Commands that take either ask here, before anything is read at length.
+
+In: words of the command line. Out: True for a network. An extension that only networks have decides; a text
+or Parquet file is a network where its first lines, or its columns, are those of an edge list. Options of the
+reader say that it is paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+_LINES = 100
+
+
+def is_network(source: Sequence[str], options: Mapping[str, Any]) -> bool:
+    """Return whether the words name one network file, rather than paths."""
+    if len(source) != 1 or options:
+        return False
+    file = Path(source[0]).expanduser()
+    suffix = file.suffix.lower()
+    if suffix == ".hon":
+        return True
+    if not file.is_file():
+        return False
+    if suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        try:
+            return {"source", "target", "weight"} <= set(pq.read_schema(file).names)
+        except (OSError, ValueError):  # the reader of paths tells what is wrong with it
+            return False
+    return suffix == ".txt" and _is_edge_list(file)
+
+
+def _is_edge_list(file: Path) -> bool:
+    """Return whether the first lines are all ``source target weight``."""
+    try:
+        with file.open(encoding="utf-8-sig") as lines:
+            rows = [line.split() for line in islice(lines, _LINES) if line.strip()]
+    except (OSError, UnicodeDecodeError):
+        return False
+    return bool(rows) and all(len(row) == 3 and _is_number(row[2]) for row in rows)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,194 @@
+"""``honlearn next NET|PATHS --after "A B"``: the likeliest next steps after a history.
+
+In: paths, whose counts are smoothed into a model, or a network, which is a model itself; histories as words
+or as a file of one per line. Out: a table on standard output, CSV or JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from honlearn.cli import reader_options as reader
+
+if TYPE_CHECKING:
+    import pandas
+
+    from honlearn.hon.build import GramCounts
+    from honlearn.hon.steps.model import StepModel
+
+Source = Annotated[
+    list[str], typer.Argument(metavar="NET|PATHS", help="A network, or files of paths as 'grow' reads them.")
+]
+Order = Annotated[
+    int,
+    typer.Option(min=1, help="Paths: how many of the last entities the next step may depend on."),
+]
+
+
+def next_steps(
+    source: Source,
+    after: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--after", metavar="HISTORY", help="Entities so far, oldest first, as in the paths. Repeatable."
+        ),
+    ] = None,
+    after_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Many histories: text, one per line.")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many next steps to show.")] = 5,
+    order: Order = 3,
+    anywhere: Annotated[
+        bool, typer.Option("--anywhere", help="A history is the end of a longer path, not a path so far.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="CSV", help="Write .csv, .parquet or .json.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    format: reader.Format = None,
+    delimiter: reader.Delimiter = None,
+    skip_columns: reader.SkipColumns = 0,
+    trailing_count: reader.TrailingCount = False,
+    sequence: reader.Sequence = None,
+    order_by: reader.OrderBy = None,
+    entity: reader.Entity = None,
+    path_column: reader.PathColumn = None,
+    count_column: reader.CountColumn = None,
+    max_gap: reader.MaxGap = None,
+    drop_repeats: reader.DropRepeats = False,
+    first_only: reader.FirstOnly = False,
+    min_length: reader.MinLength = 1,
+    on_empty: reader.OnEmpty = "error",
+    max_line: reader.MaxLine = reader.MAX_LINE,
+    max_name: reader.MaxName = reader.MAX_NAME,
+    max_columns: reader.MaxColumns = reader.MAX_COLUMNS,
+    max_unpacked: reader.MaxUnpacked = None,
+) -> None:
+    """Show the likeliest next steps after a history, the end of the path among them."""
+    from honlearn.cli.predict import check_output, emit
+    from honlearn.errors import ParameterError
+
+    if not after and after_file is None:
+        raise ParameterError('what came before? Give --after "A B", oldest first, or --after-file FILE')
+    if output is not None:
+        check_output(output)
+    options = reader.gathered(
+        format=format,
+        delimiter=delimiter,
+        skip_columns=skip_columns,
+        trailing_count=trailing_count,
+        sequence=sequence,
+        order_by=order_by,
+        entity=entity,
+        path_column=path_column,
+        count_column=count_column,
+        max_gap=max_gap,
+        drop_repeats=drop_repeats,
+        first_only=first_only,
+        min_length=min_length,
+        on_empty=on_empty,
+        max_line=max_line,
+        max_name=max_name,
+        max_columns=max_columns,
+        max_unpacked=max_unpacked,
+    )
+    between = options.get("delimiter") or ("," if source[0].endswith(".ngram") else None)
+    histories = [word.split(between) for word in after or []]
+    histories += _lines_of(after_file, between)
+    table = _table(source, options, order, histories, top, not anywhere)
+    if output is not None or as_json or after_file is not None:
+        emit(table, output, as_json)
+        return
+    from rich.console import Console
+
+    from honlearn.cli.info import table_of
+
+    rows = [
+        [" ".join(histories[row["history"]]) if row["rank"] == 1 else "", row["step"], _shown(row)]
+        for row in table.to_dict("records")
+    ]
+    Console().print(table_of("Next steps", ["after", "step", "probability"], rows))
+
+
+def _shown(row: dict[Any, Any]) -> str:
+    return f"{row['probability']:.3f}"
+
+
+def step_model(source: list[str], options: dict[str, Any], order: int) -> StepModel:
+    """Return the model of the next step of a network, or of paths that are read and counted."""
+    counts = _counted(source, options, order)
+    if counts is not None:
+        return counts.steps()
+    from honlearn.hon.formats import load_network
+    from honlearn.hon.steps.network_model import network_model
+
+    return network_model(load_network(source[0]))
+
+
+def _counted(source: list[str], options: dict[str, Any], order: int) -> GramCounts | None:
+    """Return the counts of paths; None where the source is a network."""
+    from honlearn.cli.kinds import is_network
+
+    if is_network(source, options):
+        return None
+    from honlearn.hon.build import count_grams
+
+    return count_grams(source[0] if len(source) == 1 else source, order, **options)
+
+
+def _lines_of(file: Path | None, between: str | None) -> list[list[str]]:
+    from honlearn.errors import FormatError
+
+    if file is None:
+        return []
+    try:
+        return [line.split(between) for line in file.read_text(encoding="utf-8-sig").splitlines()]
+    except UnicodeDecodeError:
+        raise FormatError(f"{file}: not UTF-8; save the file as UTF-8, one history per line") from None
+
+
+def _table(
+    source: list[str],
+    options: dict[str, Any],
+    order: int,
+    histories: list[list[str]],
+    top: int,
+    from_start: bool,
+) -> pandas.DataFrame:
+    """Return one row per history and next step: history (from 0), rank (from 1), step, probability."""
+    import pandas as pd
+
+    counts = _counted(source, options, order)
+    if counts is None:
+        return _asked(step_model(source, options, order), histories, range(len(histories)), top)
+    orders = [counts.order_for(history, from_start) for history in histories]
+    parts = [
+        _asked(counts.steps(k), histories, [i for i, own in enumerate(orders) if own == k], top)
+        for k in sorted(set(orders))
+    ]
+    return pd.concat(parts).sort_values(["history", "rank"]).reset_index(drop=True)
+
+
+def _asked(model: StepModel, histories: list[list[str]], chosen: Sequence[int], top: int) -> pandas.DataFrame:
+    """Return the rows of some histories, all asked of one model."""
+    import numpy as np
+    import pandas as pd
+
+    from honlearn.hon.steps.model import step_name
+
+    codes = model.vocabulary.codes(name for i in chosen for name in histories[i])
+    offsets = np.concatenate([[0], np.cumsum([len(histories[i]) for i in chosen])])
+    found = model.next_codes(codes, offsets, top)
+    row, rank = np.nonzero(found.codes != -1)
+    return pd.DataFrame(
+        {
+            "history": np.asarray(chosen)[row],
+            "rank": rank + 1,
+            "step": [step_name(model.vocabulary, code) for code in found.codes[row, rank].tolist()],
+            "probability": found.probabilities[row, rank],
+        }
+    )

@@ -1,0 +1,173 @@
+"""Evaluation of models on the next step: a grid of (model, order, fold), one record each.
+
+In: paths, names of models, a highest order and a run folder. Out: records in that folder, each on the disk as
+soon as it is known. Paths are divided into folds by a seed; every model is trained on the others and asked
+about the same steps: top-1 and top-5 accuracy, mean reciprocal rank, bits per step, all and by position.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.errors import InputError, check_integer
+from honlearn.experiments.next_models import BY_ORDER, LONGEST_LIST, MODELS, StepScores, find_next_model
+from honlearn.experiments.runner import Watch, run_all
+from honlearn.experiments.versions import versions
+from honlearn.hon.steps.memory import divided, weighted
+from honlearn.paths.paths import Paths
+from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
+from honlearn.results.records import digest_of
+from honlearn.seeds import derive_seed
+
+POSITIONS = (1, 2, 3, 4)
+"""How many entities came before: 1, 2, 3, and 4 or more."""
+SCORES = (
+    "bits",
+    "top1",
+    "top5",
+    "mrr",
+    *(f"{name}_after_{n}" for n in POSITIONS for name in ("bits", "top1")),
+)
+
+
+@dataclass(frozen=True)
+class NextJob:
+    """One fit and one test: which model, of which order, on which fold."""
+
+    model: str
+    order: int
+    fold: int
+    configuration: Configuration
+    digest: str
+
+
+class NextData:
+    """Paths, and the folds that they are divided into."""
+
+    def __init__(self, paths: Paths, folds: int = 5, seed: int = 0) -> None:
+        folds = check_integer("evaluate", "folds", folds, 2)
+        if paths.total < folds:
+            raise InputError(f"{paths.total:,} paths cannot be divided into {folds} folds; give fewer")
+        if not (paths.lengths > 1).any():
+            raise InputError("no path has two entities, so there is no next step to ask for")
+        self.paths, self.folds, self.seed = paths, folds, seed
+        self.held = divided(paths, folds, derive_seed(seed, "next", "folds"))
+
+    def parts(self, fold: int) -> tuple[Paths, Paths]:
+        """Return the training and the test paths of a fold."""
+        times = np.ones(len(self.paths), np.int64) if self.paths.counts is None else self.paths.counts
+        return weighted(self.paths, times - self.held[fold]), weighted(self.paths, self.held[fold])
+
+    def digest(self) -> str:
+        """Return the digest of the paths."""
+        digest = hashlib.blake2b("\0".join(self.paths.vocabulary.names).encode(), digest_size=16)
+        for array in (self.paths.codes, self.paths.offsets, self.paths.counts):
+            digest.update(b"" if array is None else array.tobytes())
+        return digest.hexdigest()
+
+
+def plan_next(data: NextData, models: Sequence[str], order: int) -> list[NextJob]:
+    """Return the jobs, row by row; `back-off` and `network` are tried with orders 1 … `order`."""
+    order = check_integer("evaluate", "order", order, 1)
+    whole, jobs = data.digest(), []
+    for model in dict.fromkeys(find_next_model(name) for name in models):
+        for k in range(1, order + 1) if model in BY_ORDER else (0,):
+            for fold in range(data.folds):
+                asked = Configuration(
+                    task="next",
+                    model=model,
+                    input=f"order {k}" if k else "paths",
+                    seed=data.seed,
+                    folds=f"{data.folds} by path",
+                    fold=fold,
+                    parameters={"order": k} if k else {},
+                    data=DataDigests(whole, test=digest_of(data.held[fold].tolist())),
+                )
+                jobs.append(NextJob(model, k, fold, asked, digest_of(asked.to_json())))
+    return jobs
+
+
+def measured(scores: StepScores, weight: NDArray[np.int64]) -> dict[str, float | None]:
+    """Return the means over steps, each `weight` times, of all and by position."""
+    found: dict[str, float | None] = {
+        "bits": _mean(scores.bits, weight),
+        "top1": _mean(scores.rank == 1, weight),
+        "top5": _mean((scores.rank > 0) & (scores.rank <= 5), weight),
+        "mrr": _mean(np.where(scores.rank > 0, 1.0 / np.maximum(scores.rank, 1), 0.0), weight),
+    }
+    last = POSITIONS[-1]
+    for n in POSITIONS:
+        own = scores.position >= n if n == last else scores.position == n
+        found[f"bits_after_{n}"] = _mean(scores.bits[own], weight[own])
+        found[f"top1_after_{n}"] = _mean(scores.rank[own] == 1, weight[own])
+    return found
+
+
+def _mean(values: NDArray[np.float64] | NDArray[np.bool_], weight: NDArray[np.int64]) -> float | None:
+    return float(values.astype(np.float64) @ weight / weight.sum()) if weight.sum() else None
+
+
+def run_next_job(job: NextJob, data: NextData) -> Record:
+    """Fit and ask once, and return the record."""
+    train, test = data.parts(job.fold)
+    wall, cpu = time.perf_counter(), time.process_time()
+    scores = MODELS[job.model](train, test, job.order, derive_seed(data.seed, "next", job.fold))
+    done, done_cpu = time.perf_counter(), time.process_time()
+    if not np.isfinite(scores.bits).all():
+        raise InputError(f"{job.model}: a step has no finite probability; the training diverged")
+    assert test.counts is not None
+    # A model may see the first entities of a very long path only; steps are told apart by their position.
+    steps = np.repeat(np.maximum(test.lengths - 1, 0), test.counts).sum()
+    weight = _weights(test, scores)
+    sizes = Sizes(
+        train=train.total, test=test.total, counts={"steps": int(steps), "longest_list": LONGEST_LIST}
+    )
+    times = Times(
+        fit_seconds=round(done - wall, 4),
+        fit_cpu_seconds=round(done_cpu - cpu, 4),
+        finished=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+    )
+    return Record(job.digest, job.configuration, measured(scores, weight), sizes, times, versions())
+
+
+def _weights(test: Paths, scores: StepScores) -> NDArray[np.int64]:
+    """Return how often each step asked about was seen; a new path begins wherever the position is 1."""
+    assert test.counts is not None
+    longer = np.flatnonzero(test.lengths > 1)
+    path = np.cumsum(scores.position == 1) - 1
+    return np.asarray(test.counts[longer][path], np.int64)
+
+
+@dataclass(frozen=True)
+class NextWork:
+    """What the runner does with a job on next steps."""
+
+    data: NextData
+
+    def lacks(self, job: NextJob) -> bool:
+        """Return False: a record is all there is."""
+        return False
+
+    def run(self, job: NextJob) -> Record:
+        """Fit and ask once, and return the record."""
+        return run_next_job(job, self.data)
+
+
+def evaluate_next(
+    data: NextData,
+    jobs: Sequence[NextJob],
+    folder: str | Path,
+    *,
+    processes: int = 1,
+    watch: Watch | None = None,
+) -> Iterator[tuple[NextJob, Record, bool]]:
+    """Run the jobs that have no record in `folder`; yield each job, its record, and whether it ran now."""
+    yield from run_all(NextWork(data), jobs, folder, processes=processes, watch=watch)
