@@ -70,7 +70,7 @@ def test_scores_are_those_of_the_records(runs: Path, tmp_path: Path) -> None:
 
 def test_without_a_reference_the_folder_is_refused(runs: Path, tmp_path: Path) -> None:
     run(tmp_path / "planted" / "both")
-    with pytest.raises(MissingFileError, match=r"no run is called published"):
+    with pytest.raises(MissingFileError, match=r"no run is called sage or sage-g1 or published"):
         make_page(tmp_path, tmp_path / "page.md")
 
 

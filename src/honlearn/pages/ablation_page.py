@@ -1,8 +1,8 @@
 """``docs/ablations.md``: what each idea adds, alone and together, from the records of runs.
 
-In: a folder with a run for each data set and idea, ``RUNS/DATA/IDEA``. Out: one Markdown page. Every number
-comes from records, every star from a paired test over the same folds and seeds. The page is laid out by
-``templates/ablations.md.j2``.
+In: a folder with a run for each data set and idea, ``RUNS/DATA/IDEA``. Out: one Markdown page and a picture
+beside it. Every number comes from records, every star from a paired test over the same folds and seeds. The
+page is laid out by ``templates/ablations.md.j2``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from honlearn.errors import MissingFileError
+from honlearn.experiments.plots import Panel, Plot, Series
 from honlearn.experiments.significance import LEVEL, paired
 from honlearn.experiments.tables import Table, p_text, signed, spread
 from honlearn.pages.descriptions import DESCRIPTIONS
@@ -21,7 +22,10 @@ from honlearn.pages.run_folders import RunFolder, read_runs
 from honlearn.pages.template import write_page
 from honlearn.results.record import ChosenNetwork, Record, required
 
-REFERENCE = "published"
+# What ideas are compared with: the first of these that a data set has.
+REFERENCES = ("sage", "sage-g1", "published")
+# The picture, beside the page.
+_PICTURES, _PICTURE = "results", "ablations"
 # What a run's folder is called, and what was done in it; in this order they stand on the page.
 IDEAS = {
     "published-g1": "first-order network, roots not masked, names only: an ensemble of plain GraphSAGE",
@@ -40,6 +44,17 @@ IDEAS = {
     "all-power": "the same, the power of edges' weights chosen inside each training part (`edge_power=auto`)",
     "all-once": "the same, no second training on all nodes (`refit=0`)",
     "chosen": "the same, order, tau and min_support chosen inside each training part (`--input auto`)",
+    "auto": "the default: learners, networks grown from the paths, edge powers, the kernel and their shares, "
+    "all chosen inside each training part (`learner=auto`, `--input auto`; Air has a network only)",
+    "auto-gk": "the same on the network as given and its first-order network",
+    "sage": "an ensemble of GraphSAGE on the higher-order network (`learner=sage`; order 2, tau 10, "
+    "min_support 10)",
+    "sage-g1": "the same on the first-order network",
+    **{
+        f"{model}{ending}": f"one {name}, a single model, on the {network} network"
+        for model, name in (("gcn", "GCN"), ("gcnii", "GCNII"), ("gat", "GAT"), ("graphsage", "GraphSAGE"))
+        for ending, network in (("", "higher-order"), ("-g1", "first-order"))
+    },
 }
 
 
@@ -59,19 +74,46 @@ def make_page(root: Path, target: Path, notes: str = "") -> None:
     by_data: dict[str, dict[str, RunFolder]] = {}
     for run in runs:
         by_data.setdefault(run.path.parent.name, {})[run.path.name] = run
-    if not any(REFERENCE in ideas for ideas in by_data.values()):
-        raise MissingFileError(f"{root}: no run is called {REFERENCE}; runs are in RUNS/DATA/IDEA")
+    if not any(_reference(ideas) for ideas in by_data.values()):
+        named = " or ".join(REFERENCES)
+        raise MissingFileError(f"{root}: no run is called {named}; runs are in RUNS/DATA/IDEA")
+    picture(by_data).write(target.parent / _PICTURES)
     seen = {name for ideas in by_data.values() for name in ideas}
     write_page(
         target,
         "ablations.md.j2",
         level=LEVEL,
+        references=[name for name in REFERENCES if name in seen],
+        picture=f"{_PICTURES}/{_PICTURE}.svg",
         ideas={name: text for name, text in IDEAS.items() if name in seen},
         overview=_overview(by_data),
         sections=[_section(data, ideas) for data, ideas in by_data.items()],
         notes=notes.rstrip(),
         runs=runs,
     )
+
+
+def _reference(ideas: Mapping[str, RunFolder]) -> str | None:
+    """Return the idea that the others of a data set are compared with."""
+    return next((name for name in REFERENCES if name in ideas), None)
+
+
+def picture(by_data: Mapping[str, Mapping[str, RunFolder]]) -> Plot:
+    """Return micro F1 against log loss of every idea, a panel for each data set; up and to the left is better.
+
+    Bars are standard errors over fits.
+    """
+    panels, facts = [], []
+    for data, ideas in by_data.items():
+        series = []
+        for name in _ordered(ideas):
+            loss, f1 = ([r.score(score) for r in ideas[name].records] for score in ("log_loss", "micro_f1"))
+            error = statistics.stdev(f1) / len(f1) ** 0.5 if len(f1) > 1 else 0.0
+            x, y = statistics.fmean(loss), statistics.fmean(f1)
+            series.append(Series(name, [x], [y], error=[error]))
+            facts.append({"data": data, "idea": name, "log_loss": x, "micro_f1": y, "error": error})
+        panels.append(Panel(data, "log loss", "micro F1", series))
+    return Plot(_PICTURE, "Micro F1 against log loss", panels, facts, across=3)
 
 
 def _ordered(ideas: Mapping[str, RunFolder]) -> list[str]:
@@ -83,15 +125,14 @@ def _overview(by_data: Mapping[str, Mapping[str, RunFolder]]) -> Table:
     names = _ordered({name: run for ideas in by_data.values() for name, run in ideas.items()})
     rows = []
     for name in names:
-        if name == REFERENCE:
-            continue
         cells = [name]
         for ideas in by_data.values():
-            both = name in ideas and REFERENCE in ideas
-            cells.append(" / ".join(_changes(ideas[name], ideas[REFERENCE])) if both else "–")
+            usual = _reference(ideas)
+            both = name in ideas and usual is not None and name != usual
+            cells.append(" / ".join(_changes(ideas[name], ideas[str(usual)])) if both else "–")
         rows.append(cells)
     columns = ["idea", *by_data]
-    title = "Change of micro F1 / of log loss against the published method"
+    title = "Change of micro F1 / of log loss against the reference"
     return Table("changes", title, columns, rows, left=1)
 
 
@@ -108,17 +149,17 @@ def _changes(run: RunFolder, reference: RunFolder) -> list[str]:
 
 
 def _section(data: str, ideas: Mapping[str, RunFolder]) -> DataSection:
-    rows = []
+    rows, usual = [], _reference(ideas)
     for name in _ordered(ideas):
         records = ideas[name].records
         cells = [name, _spread(records, "micro_f1"), _spread(records, "log_loss")]
         single = [value for r in records if (value := r.scores.get("single_micro_f1")) is not None]
         cells.append(f"{statistics.fmean(single):.3f}" if single else "–")
-        if name == REFERENCE or REFERENCE not in ideas:
+        if usual is None or name == usual:
             cells += ["–", "–"]
         else:
             for score in ("micro_f1", "log_loss"):
-                test = paired(records, ideas[REFERENCE].records, score)
+                test = paired(records, ideas[usual].records, score)
                 cells.append("–" if test is None else f"{signed(test.difference)} ({p_text(test.p_value)})")
         shares = [record.sizes.kernel_share or 0.0 for record in records]
         cpu = statistics.fmean(
