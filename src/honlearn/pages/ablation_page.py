@@ -99,7 +99,7 @@ def _reference(ideas: Mapping[str, RunFolder]) -> str | None:
 
 
 def picture(by_data: Mapping[str, Mapping[str, RunFolder]]) -> Plot:
-    """Return micro F1 against log loss of every idea, a panel for each data set; up and to the left is better.
+    """Return micro F1 against log loss of every idea, a panel for each data set: up and left is better.
 
     Bars are standard errors over fits.
     """
