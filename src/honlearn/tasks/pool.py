@@ -99,13 +99,16 @@ class Pool:
         )
 
     def _powers(self) -> list[Candidate]:
-        """Return the candidates that stay, with edge powers of 0 and of twice their own."""
+        """Return the candidates that stay, with edge powers of 0 and of twice their own.
+
+        Where all edges have one weight, its power makes no difference.
+        """
         return [
             self._candidate(KINDS[kind.kind](edge_power=power), self._place(one))
             for one in list(self._staying)
             for kind in one.kinds
             for power in (0.0, 2 * kind.power)
-            if kind.reads_weights
+            if kind.reads_weights and np.ptp(one.network.weights) > 0
         ]
 
     def _refined(self) -> list[Candidate]:
