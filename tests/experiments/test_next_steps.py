@@ -39,7 +39,7 @@ def test_what_is_entered_most_is_popular() -> None:
 
 
 def test_a_run_has_one_record_per_job_and_goes_on(tmp_path: Path) -> None:
-    data = NextData(PATHS, folds=2, seed=3)
+    data = NextData.by_path(PATHS, folds=2, seed=3)
     jobs = plan_next(data, [name for name in MODELS if name != "gru"], 2)
     assert [(job.model, job.order) for job in jobs[::2]] == [
         ("back-off", 1), ("back-off", 2), ("network", 1), ("network", 2), ("first-order", 0), ("popular", 0)
@@ -73,10 +73,27 @@ def test_the_recurrent_network_learns_memory_and_repeats_itself() -> None:
 
 
 def test_what_is_refused() -> None:
-    data = NextData(PATHS, folds=2)
+    data = NextData.by_path(PATHS, folds=2)
     with pytest.raises(ParameterError, match=r"no model 'backoff' for next; .* did you mean 'back-off'"):
         plan_next(data, ["backoff"], 2)
     with pytest.raises(InputError, match="3 paths cannot be divided into 5 folds"):
-        NextData(Paths.from_lists([["A", "B"]] * 3))
+        NextData.by_path(Paths.from_lists([["A", "B"]] * 3))
     with pytest.raises(InputError, match="no path has two entities"):
-        NextData(Paths.from_lists([["A"]] * 9))
+        NextData.by_path(Paths.from_lists([["A"]] * 9))
+
+
+def test_paths_divided_at_a_moment_are_tested_once(tmp_path: Path) -> None:
+    early = np.array([True, False, True])
+    data = NextData.by_time(PATHS, early, "2024-05-31")
+    jobs = plan_next(data, ["back-off"], 1)
+    assert [job.configuration.folds for job in jobs] == ["at 2024-05-31"]
+    trained, tested = data.parts(0)
+    assert (list(trained), list(tested)) == ([PATHS[0], PATHS[2]], [PATHS[1]])
+    ((_, record, _),) = evaluate_next(data, jobs, tmp_path)
+    assert (record.sizes.train, record.sizes.test) == (60, 40)
+    with pytest.raises(InputError, match=r"all 100 paths began before 2025 .* none to test on"):
+        NextData.by_time(PATHS, np.ones(3, bool), "2025")
+    with pytest.raises(InputError, match=r"all 100 paths began at or after 1999 .* none to learn from"):
+        NextData.by_time(PATHS, np.zeros(3, bool), "1999")
+    with pytest.raises(InputError, match="a test part has no path with two entities"):
+        NextData.by_time(Paths.from_lists([["A", "B"], ["A"]]), np.array([True, False]), "1999")
