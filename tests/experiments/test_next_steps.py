@@ -9,7 +9,7 @@ import pytest
 
 from honlearn.errors import InputError, ParameterError
 from honlearn.experiments.next_models import MODELS, ask, popular
-from honlearn.experiments.next_steps import NextData, evaluate_next, measured, plan_next
+from honlearn.experiments.next_steps import NextData, evaluate_next, keep_memory, measured, plan_next
 from honlearn.hon.build import count_grams
 from honlearn.paths.paths import Paths
 from honlearn.results.record import Record
@@ -97,3 +97,20 @@ def test_paths_divided_at_a_moment_are_tested_once(tmp_path: Path) -> None:
         NextData.by_time(PATHS, np.zeros(3, bool), "1999")
     with pytest.raises(InputError, match="a test part has no path with two entities"):
         NextData.by_time(Paths.from_lists([["A", "B"], ["A"]]), np.array([True, False]), "1999")
+
+
+def test_how_much_memory_helps_is_of_the_same_parts_and_kept(tmp_path: Path) -> None:
+    from honlearn.hon.steps.memory import gain_of_parts
+
+    data = NextData.by_path(PATHS, 2, seed=3)
+    memory = keep_memory(data, 2, tmp_path)
+    gain = gain_of_parts(data.paths, data.held, 2)
+    assert (memory.sentence, gain.n_paths) == (gain.sentence(), 100)
+    assert memory.rows[1]["saved"] == pytest.approx(gain.orders[1].saved)
+    (file,) = (tmp_path / "artefacts").iterdir()
+    before = file.stat().st_mtime_ns
+    assert keep_memory(data, 2, tmp_path) == memory
+    assert file.stat().st_mtime_ns == before  # not computed again
+    assert len(keep_memory(data, 3, tmp_path).rows) == 3
+    later = NextData.by_time(PATHS, np.array([True, False, True]), "1")
+    assert keep_memory(later, 2, tmp_path).division == "at 1"

@@ -281,6 +281,57 @@ def test_links_filter_and_lead_to_their_nodes(browser: Any, tmp_path: Path, shot
     assert (seen.errors, seen.dialogs) == ([], [])
 
 
+def test_next_steps_by_position_and_order_and_the_sentence(
+    browser: Any, next_page: Path, shots: Path
+) -> None:
+    for size in sorted(SIZES):
+        made, seen = opened(browser, next_page, size)
+        assert made.inner_text("#sentence").startswith("Knowing one step back saves ")
+        assert texts(made, "#scores-table tbody th")[0] == "back-off · order 1"
+        assert made.locator("#scores-table tbody tr").count() == 7
+        made.evaluate("document.getElementById('next').scrollIntoView({ behavior: 'instant' })")
+        made.wait_for_selector("#n-charts .scatterlayer path", state="attached")
+        lines = (
+            "() => [...document.querySelectorAll('#n-charts .plot')].map((p) => p.data.map((t) => t.name))"
+        )
+        made.wait_for_function(
+            f"({lines})().length === 2 && document.querySelectorAll('#n-charts .main-svg').length >= 2"
+        )
+        assert made.evaluate(lines)[1] == ["back-off", "network", "popular"]
+        assert made.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        made.screenshot(path=shots / f"{size}-light-next.png")
+        made.close()
+        assert (seen.errors, seen.dialogs) == ([], [])
+
+
+def test_charts_of_next_steps_have_their_data_and_change_with_the_score(
+    browser: Any, next_page: Path, tmp_path: Path
+) -> None:
+    made, seen = opened(browser, next_page)
+    for number, (first, rows) in enumerate([("By position", 28), ("By order", 7)]):
+        chart = made.locator("#n-charts figure.chart").nth(number)
+        assert chart.locator("figcaption > *").first.inner_text() == first
+        chart.locator(".tools button").first.click()
+        assert chart.locator(".data tbody tr").count() == rows
+        with made.expect_download() as waiting:
+            chart.locator(".tools button").nth(1).click()
+        waiting.value.save_as(tmp_path / "data.csv")
+        header, *lines = (tmp_path / "data.csv").read_text().splitlines()
+        assert (header.split(",")[2], len(lines)) == ("bits per step", rows)
+        chart.locator(".plot").scroll_into_view_if_needed()
+        chart.locator(".scatterlayer path").first.wait_for(state="attached")
+        chart.locator("select").select_option("top1")
+        title = chart.locator(".ytitle")
+        title.wait_for(state="attached")
+        assert title.text_content() == "top-1 accuracy"
+    memory = [text.split("\t") for text in texts(made, "#n-memory tbody tr")]
+    assert [row[0] for row in memory] == ["1", "2", "3"]
+    assert memory[0][2] == "–"
+    assert float(memory[1][2].split()[0]) > 0.3
+    made.close()
+    assert (seen.errors, seen.dialogs) == ([], [])
+
+
 def test_a_run_with_records_alone_opens_and_says_what_is_missing(browser: Any, tmp_path: Path) -> None:
     network = small_network()
     run = write_run(tmp_path / "run", network, small_labels(network), keep=False)

@@ -105,6 +105,8 @@ def evaluate_on_next_steps(
         rows = summarise([records[job.digest] for job in jobs], engine.SCORES)
         about: dict[str, Any] = {"paths": str(paths), "task": "next", "folds": data.division}
         about |= {"command": words.command_line(), "machine": machine()}
+        if how.artefacts and order > 1:
+            about["sentence"] = engine.keep_memory(data, order, output).sentence
         write_summary(output, rows, about)
     if how.as_json:
         import json
@@ -112,4 +114,6 @@ def evaluate_on_next_steps(
         typer.echo(json.dumps({"run": str(output), **about, "rows": rows}, indent=2, ensure_ascii=False))
         return
     print_rows(rows, COLUMNS)
-    typer.echo(f"{output}: records.jsonl, summary.csv, summary.json (with scores by position)")
+    if "sentence" in about:
+        typer.echo(about["sentence"])
+    typer.echo(f"{output}: records.jsonl, summary.csv, summary.json; look at it: honlearn report {output}")

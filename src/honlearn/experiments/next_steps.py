@@ -18,12 +18,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError, check_integer
+from honlearn.errors import FormatError, InputError, check_integer
 from honlearn.experiments.next_models import BY_ORDER, LONGEST_LIST, MODELS, StepScores, find_next_model
 from honlearn.experiments.runner import Watch, run_all
 from honlearn.experiments.versions import versions
-from honlearn.hon.steps.memory import divided, weighted
+from honlearn.hon.steps.memory import divided, gain_of_parts, weighted
 from honlearn.paths.paths import Paths
+from honlearn.results.artefacts import Memory, read_memory, write_memory
 from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
 from honlearn.results.records import digest_of
 from honlearn.seeds import derive_seed
@@ -203,3 +204,22 @@ def evaluate_next(
 ) -> Iterator[tuple[NextJob, Record, bool]]:
     """Run the jobs that have no record in `folder`; yield each job, its record, and whether it ran now."""
     yield from run_all(NextWork(data), jobs, folder, processes=processes, watch=watch)
+
+
+def keep_memory(data: NextData, order: int, folder: str | Path) -> Memory:
+    """Return how much memory helps up to `order` on the test parts, and keep it beside the records.
+
+    What the folder has of the same paths, parts and order is not computed again.
+    """
+    digest = data.digest()
+    try:
+        known = read_memory(folder, digest)
+    except FormatError:  # damaged: written anew
+        known = None
+    if known and (known.division, known.seed, len(known.rows)) == (data.division, data.seed, order):
+        return known
+    gain = gain_of_parts(data.paths, data.held, order)
+    rows = [{key: value for key, value in vars(row).items() if value == value} for row in gain.orders]
+    memory = Memory(data.division, data.seed, gain.sentence(), rows)
+    write_memory(folder, digest, memory)
+    return memory
