@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_cases import EVIL, link_run, small_labels, small_network, write_run
+from report_cases import EVIL, link_run, small_labels, small_network, small_paths, write_run
 
+import honlearn as hl
 from honlearn.report.build import write_report
 
 SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
@@ -110,8 +111,9 @@ def test_dependencies_sort_and_lead_to_their_nodes(tab: Any) -> None:
     def column() -> list[float]:
         return [float(text) for text in texts(tab, "#dependencies tbody tr td:nth-child(5)")]
 
-    assert column() == sorted(column(), reverse=True)
     head = tab.locator("#dependencies thead button", has_text="strength")
+    head.click()
+    assert column() == sorted(column(), reverse=True)
     head.click()
     assert column() == sorted(column())
     assert tab.locator("#dependencies th", has_text="strength").get_attribute("aria-sort") == "ascending"
@@ -120,6 +122,30 @@ def test_dependencies_sort_and_lead_to_their_nodes(tab: Any) -> None:
     tab.locator("#dependencies tbody th button").first.click()
     assert tab.inner_text("#node h3") == label.split("|")[0]
     assert label in tab.inner_text('#node .family [aria-pressed="true"]')
+
+
+def test_dependencies_show_the_evidence_for_them(browser: Any, tab: Any, tmp_path: Path) -> None:
+    def shown(made: Any) -> tuple[list[str], list[dict[str, str]]]:
+        titles = texts(made, "#dependencies thead th")
+        rows = [row.split("\t") for row in texts(made, "#dependencies tbody tr")]
+        return titles, [dict(zip(titles, (cell.strip() for cell in row), strict=True)) for row in rows]
+
+    titles, rows = shown(tab)  # grown with tau: p and the Bayes factor are of the edges, q is not known
+    assert "q" not in titles
+    factors = [float(row["ln BF"]) for row in rows]
+    assert factors == sorted(factors, reverse=True)
+    assert "q takes a network" in tab.inner_text("#dependencies .muted")
+    hon = hl.grow(small_paths(), order=2, alpha=0.05)
+    run = write_run(tmp_path / "run", hon, small_labels(hon))
+    made, seen = opened(browser, write_report(run, tmp_path / "page.html"))
+    titles, rows = shown(made)
+    assert "threshold" not in titles  # tau's, and no tau was given
+    table = hon.dependencies(top=1).iloc[0]
+    assert rows[0]["context"] == table["node"]
+    assert float(rows[0]["q"]) == pytest.approx(table["q_value"], rel=0.05)
+    assert float(rows[0]["ln BF"]) == pytest.approx(table["ln_bayes_factor"], abs=0.051)
+    made.close()
+    assert seen.errors == []
 
 
 def test_predictions_filter_by_class_wrong_and_unsure(tab: Any) -> None:
