@@ -13,7 +13,8 @@ import pytest
 from command_line import QUICK, Files, Run
 
 import honlearn as hl
-from honlearn.cli.evaluate import COLUMNS, print_rows
+from honlearn.cli.evaluate import COLUMNS
+from honlearn.cli.run_tables import print_rows
 from honlearn.results.records import FILE
 from honlearn.results.runs import read_run
 from honlearn.tasks.node_fit import POWERS

@@ -147,3 +147,33 @@ def test_evaluate_next_steps_and_go_on(honlearn: Run, paths: Path, tmp_path: Pat
     refused = honlearn(*words[:-4], "--folds", "published", "--model", "popular")
     assert refused.code == 2
     assert "--folds must be a whole number" in refused.err
+
+
+def test_evaluate_next_reads_tables_and_divides_them_by_time(honlearn: Run, tmp_path: Path) -> None:
+    rows = [
+        f"p{i},{what},2024-{1 + i % 4:02d}-{day:02d}\n"
+        for i in range(40)
+        for day, what in enumerate("ACD", 1)
+    ]
+    (tmp_path / "events.csv").write_text("who,what,when\n" + "".join(reversed(rows)))
+    words = ["evaluate", tmp_path / "events.csv", "-o", tmp_path / "run", "--task", "next", "--order", 1]
+    words += ["--sequence", "who", "--entity", "what", "--order-by", "when", "--model", "back-off"]
+    told = honlearn(*words, "--split-at", "2024-04-01", "--json")
+    assert told.code == 0
+    assert json.loads(told.out)["folds"] == "at 2024-04-01"
+    (record,) = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").read_text().splitlines()]
+    assert (record["sizes"]["train"], record["sizes"]["test"]) == (30, 10)
+    assert record["scores"]["top1"] == 1.0
+    refusals = {
+        ("--split-at", "2024-04-01", "--folds", "3"): "give one of the two",
+        ("--split-at", "2026-01-01"): "none to test on; give another time",
+        ("--seeds", "2"): "--seeds is for --task nodes or links",
+    }
+    for more, message in refusals.items():
+        refused = honlearn(*words, *more)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert message in refused.err
+    plain = honlearn(*words[:4], "--task", "nodes", "--sequence", "who", "--model", "dge-bag")
+    assert (plain.code, "--sequence is for --task next" in plain.err) == (2, True)
+    folder = honlearn("evaluate", tmp_path, *words[2:6], "--model", "popular", "--split-at", "3")
+    assert (folder.code, "data set's folder" in folder.err) == (2, True)

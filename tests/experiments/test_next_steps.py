@@ -9,7 +9,7 @@ import pytest
 
 from honlearn.errors import InputError, ParameterError
 from honlearn.experiments.next_models import MODELS, ask, popular
-from honlearn.experiments.next_steps import NextData, evaluate_next, measured, plan_next
+from honlearn.experiments.next_steps import NextData, evaluate_next, keep_memory, measured, plan_next
 from honlearn.hon.build import count_grams
 from honlearn.paths.paths import Paths
 from honlearn.results.record import Record
@@ -39,7 +39,7 @@ def test_what_is_entered_most_is_popular() -> None:
 
 
 def test_a_run_has_one_record_per_job_and_goes_on(tmp_path: Path) -> None:
-    data = NextData(PATHS, folds=2, seed=3)
+    data = NextData.by_path(PATHS, folds=2, seed=3)
     jobs = plan_next(data, [name for name in MODELS if name != "gru"], 2)
     assert [(job.model, job.order) for job in jobs[::2]] == [
         ("back-off", 1), ("back-off", 2), ("network", 1), ("network", 2), ("first-order", 0), ("popular", 0)
@@ -73,10 +73,44 @@ def test_the_recurrent_network_learns_memory_and_repeats_itself() -> None:
 
 
 def test_what_is_refused() -> None:
-    data = NextData(PATHS, folds=2)
+    data = NextData.by_path(PATHS, folds=2)
     with pytest.raises(ParameterError, match=r"no model 'backoff' for next; .* did you mean 'back-off'"):
         plan_next(data, ["backoff"], 2)
     with pytest.raises(InputError, match="3 paths cannot be divided into 5 folds"):
-        NextData(Paths.from_lists([["A", "B"]] * 3))
+        NextData.by_path(Paths.from_lists([["A", "B"]] * 3))
     with pytest.raises(InputError, match="no path has two entities"):
-        NextData(Paths.from_lists([["A"]] * 9))
+        NextData.by_path(Paths.from_lists([["A"]] * 9))
+
+
+def test_paths_divided_at_a_moment_are_tested_once(tmp_path: Path) -> None:
+    early = np.array([True, False, True])
+    data = NextData.by_time(PATHS, early, "2024-05-31")
+    jobs = plan_next(data, ["back-off"], 1)
+    assert [job.configuration.folds for job in jobs] == ["at 2024-05-31"]
+    trained, tested = data.parts(0)
+    assert (list(trained), list(tested)) == ([PATHS[0], PATHS[2]], [PATHS[1]])
+    ((_, record, _),) = evaluate_next(data, jobs, tmp_path)
+    assert (record.sizes.train, record.sizes.test) == (60, 40)
+    with pytest.raises(InputError, match=r"all 100 paths began before 2025 .* none to test on"):
+        NextData.by_time(PATHS, np.ones(3, bool), "2025")
+    with pytest.raises(InputError, match=r"all 100 paths began at or after 1999 .* none to learn from"):
+        NextData.by_time(PATHS, np.zeros(3, bool), "1999")
+    with pytest.raises(InputError, match="a test part has no path with two entities"):
+        NextData.by_time(Paths.from_lists([["A", "B"], ["A"]]), np.array([True, False]), "1999")
+
+
+def test_how_much_memory_helps_is_of_the_same_parts_and_kept(tmp_path: Path) -> None:
+    from honlearn.hon.steps.memory import gain_of_parts
+
+    data = NextData.by_path(PATHS, 2, seed=3)
+    memory = keep_memory(data, 2, tmp_path)
+    gain = gain_of_parts(data.paths, data.held, 2)
+    assert (memory.sentence, gain.n_paths) == (gain.sentence(), 100)
+    assert memory.rows[1]["saved"] == pytest.approx(gain.orders[1].saved)
+    (file,) = (tmp_path / "artefacts").iterdir()
+    before = file.stat().st_mtime_ns
+    assert keep_memory(data, 2, tmp_path) == memory
+    assert file.stat().st_mtime_ns == before  # not computed again
+    assert len(keep_memory(data, 3, tmp_path).rows) == 3
+    later = NextData.by_time(PATHS, np.array([True, False, True]), "1")
+    assert keep_memory(later, 2, tmp_path).division == "at 1"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_cases import small_labels, small_network, write_run
+from report_cases import next_run, small_labels, small_network, write_run
 
 from honlearn.report.build import write_report
 
@@ -38,6 +38,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def page(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of the small run."""
     return write_report(run, tmp_path_factory.mktemp("page") / "report.html")
+
+
+@pytest.fixture(scope="session")
+def next_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a run on next steps."""
+    folder = tmp_path_factory.mktemp("next")
+    return write_report(next_run(folder / "run"), folder / "report.html")
 
 
 def _chromium() -> str | None:

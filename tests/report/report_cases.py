@@ -129,6 +129,20 @@ def link_run(folder: Path) -> Path:
     return folder
 
 
+def next_run(folder: Path, *, keep: bool = True) -> Path:
+    """Evaluate three models of the next step on round trips of four or five entities, in three folds."""
+    from honlearn.experiments.next_steps import NextData, evaluate_next, keep_memory, plan_next
+    from honlearn.paths.paths import Paths
+
+    trips = [path + ["home"] * (i % 2) + ["bed"] for i, path in enumerate(small_paths())]
+    data = NextData.by_path(Paths.from_lists(trips), 3, seed=1)
+    folder.mkdir(parents=True)
+    list(evaluate_next(data, plan_next(data, ["back-off", "network", "popular"], 3), folder))
+    if keep:
+        keep_memory(data, 3, folder)
+    return folder
+
+
 def small_labels(network: HigherOrderNetwork) -> dict[str, str]:
     """Two classes by turns; the name of one would like to be a tag."""
     names = sorted(network.vocabulary.names)

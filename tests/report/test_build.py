@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report_cases import EVIL, content_of, link_run, small_labels, small_network, write_run
+from report_cases import EVIL, content_of, link_run, next_run, small_labels, small_network, write_run
 
 from honlearn.errors import FormatError, InputError, MissingFileError
 from honlearn.report.build import write_report
@@ -282,3 +282,45 @@ def test_packing() -> None:
     text = embedded({"a": "</script><!--\u2028&"})
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == {"a": "</script><!--\u2028&"}
+
+
+def test_a_run_on_next_steps_has_scores_by_position_and_order(next_page: Path) -> None:
+    run = next_page.parent / "run"
+    study = content_of(next_page.read_text(encoding="utf-8"))["study"]
+    assert (study["task"], study["missing"], study["network"]) == ("next", [], None)
+    models = {model["name"]: model for model in study["models"]}
+    records = [
+        r for r in Records(run) if r.configuration.name == "back-off" and r.configuration.input == "order 2"
+    ]
+    found = models["back-off · order 2"]["scores"]["bits"]
+    assert found["mean"] == pytest.approx(np.mean([r.score("bits") for r in records]), rel=1e-5)
+    point = next(
+        row
+        for row in study["next"]["positions"]
+        if (row["name"], row["position"]) == ("back-off · order 2", "2")
+    )
+    values = [r.score("top1_after_2") for r in records]
+    assert point["top1"]["mean"] == pytest.approx(np.mean(values), rel=1e-5)
+    assert point["top1"]["std"] == pytest.approx(np.std(values, ddof=1), rel=1e-5, abs=1e-9)
+    assert [(row["model"], row["order"]) for row in study["next"]["orders"]] == [
+        *(("back-off", k) for k in (1, 2, 3)), *(("network", k) for k in (1, 2, 3)), ("popular", None)
+    ]  # fmt: skip
+    saved = study["next"]["memory"][1]["saved"]
+    assert saved == pytest.approx(
+        study["next"]["memory"][0]["bits"] - study["next"]["memory"][1]["bits"], abs=1e-4
+    )
+    assert f"{saved:.2f} ± " in study["next"]["sentence"]
+
+
+def test_memory_that_was_not_kept_or_is_damaged_is_named(tmp_path: Path) -> None:
+    run = next_run(tmp_path / "run", keep=False)
+    study = content_of(write_report(run, tmp_path / "page.html").read_text(encoding="utf-8"))["study"]
+    assert (study["missing"], study["next"]["sentence"]) == (["how much memory helps"], None)
+    digest = read_run(run).studies[0].data.network
+    (run / artefacts.FOLDER).mkdir()
+    (run / artefacts.FOLDER / f"memory-{digest}.json").write_text(
+        '{"division": "x", "seed": 0, "sentence": "y", "rows": [{"order": 2}]}'
+    )
+    study = content_of(write_report(run, tmp_path / "page.html").read_text(encoding="utf-8"))["study"]
+    assert study["missing"][0] == "how much memory helps"
+    assert "order" in study["missing"][1]

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_cases import EVIL, link_run, small_labels, small_network, write_run
+from report_cases import EVIL, link_run, small_labels, small_network, small_paths, write_run
 
+import honlearn as hl
 from honlearn.report.build import write_report
 
 SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
@@ -110,8 +111,9 @@ def test_dependencies_sort_and_lead_to_their_nodes(tab: Any) -> None:
     def column() -> list[float]:
         return [float(text) for text in texts(tab, "#dependencies tbody tr td:nth-child(5)")]
 
-    assert column() == sorted(column(), reverse=True)
     head = tab.locator("#dependencies thead button", has_text="strength")
+    head.click()
+    assert column() == sorted(column(), reverse=True)
     head.click()
     assert column() == sorted(column())
     assert tab.locator("#dependencies th", has_text="strength").get_attribute("aria-sort") == "ascending"
@@ -120,6 +122,30 @@ def test_dependencies_sort_and_lead_to_their_nodes(tab: Any) -> None:
     tab.locator("#dependencies tbody th button").first.click()
     assert tab.inner_text("#node h3") == label.split("|")[0]
     assert label in tab.inner_text('#node .family [aria-pressed="true"]')
+
+
+def test_dependencies_show_the_evidence_for_them(browser: Any, tab: Any, tmp_path: Path) -> None:
+    def shown(made: Any) -> tuple[list[str], list[dict[str, str]]]:
+        titles = texts(made, "#dependencies thead th")
+        rows = [row.split("\t") for row in texts(made, "#dependencies tbody tr")]
+        return titles, [dict(zip(titles, (cell.strip() for cell in row), strict=True)) for row in rows]
+
+    titles, rows = shown(tab)  # grown with tau: p and the Bayes factor are of the edges, q is not known
+    assert "q" not in titles
+    factors = [float(row["ln BF"]) for row in rows]
+    assert factors == sorted(factors, reverse=True)
+    assert "q takes a network" in tab.inner_text("#dependencies .muted")
+    hon = hl.grow(small_paths(), order=2, alpha=0.05)
+    run = write_run(tmp_path / "run", hon, small_labels(hon))
+    made, seen = opened(browser, write_report(run, tmp_path / "page.html"))
+    titles, rows = shown(made)
+    assert "threshold" not in titles  # tau's, and no tau was given
+    table = hon.dependencies(top=1).iloc[0]
+    assert rows[0]["context"] == table["node"]
+    assert float(rows[0]["q"]) == pytest.approx(table["q_value"], rel=0.05)
+    assert float(rows[0]["ln BF"]) == pytest.approx(table["ln_bayes_factor"], abs=0.051)
+    made.close()
+    assert seen.errors == []
 
 
 def test_predictions_filter_by_class_wrong_and_unsure(tab: Any) -> None:
@@ -277,6 +303,57 @@ def test_links_filter_and_lead_to_their_nodes(browser: Any, tmp_path: Path, shot
     made.screenshot(path=shots / "desktop-light-links.png")
     made.locator("#l-new tbody td button").first.click()
     assert made.inner_text("#node h3") == EVIL
+    made.close()
+    assert (seen.errors, seen.dialogs) == ([], [])
+
+
+def test_next_steps_by_position_and_order_and_the_sentence(
+    browser: Any, next_page: Path, shots: Path
+) -> None:
+    for size in sorted(SIZES):
+        made, seen = opened(browser, next_page, size)
+        assert made.inner_text("#sentence").startswith("Knowing one step back saves ")
+        assert texts(made, "#scores-table tbody th")[0] == "back-off · order 1"
+        assert made.locator("#scores-table tbody tr").count() == 7
+        made.evaluate("document.getElementById('next').scrollIntoView({ behavior: 'instant' })")
+        made.wait_for_selector("#n-charts .scatterlayer path", state="attached")
+        lines = (
+            "() => [...document.querySelectorAll('#n-charts .plot')].map((p) => p.data.map((t) => t.name))"
+        )
+        made.wait_for_function(
+            f"({lines})().length === 2 && document.querySelectorAll('#n-charts .main-svg').length >= 2"
+        )
+        assert made.evaluate(lines)[1] == ["back-off", "network", "popular"]
+        assert made.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        made.screenshot(path=shots / f"{size}-light-next.png")
+        made.close()
+        assert (seen.errors, seen.dialogs) == ([], [])
+
+
+def test_charts_of_next_steps_have_their_data_and_change_with_the_score(
+    browser: Any, next_page: Path, tmp_path: Path
+) -> None:
+    made, seen = opened(browser, next_page)
+    for number, (first, rows) in enumerate([("By position", 28), ("By order", 7)]):
+        chart = made.locator("#n-charts figure.chart").nth(number)
+        assert chart.locator("figcaption > *").first.inner_text() == first
+        chart.locator(".tools button").first.click()
+        assert chart.locator(".data tbody tr").count() == rows
+        with made.expect_download() as waiting:
+            chart.locator(".tools button").nth(1).click()
+        waiting.value.save_as(tmp_path / "data.csv")
+        header, *lines = (tmp_path / "data.csv").read_text().splitlines()
+        assert (header.split(",")[2], len(lines)) == ("bits per step", rows)
+        chart.locator(".plot").scroll_into_view_if_needed()
+        chart.locator(".scatterlayer path").first.wait_for(state="attached")
+        chart.locator("select").select_option("top1")
+        title = chart.locator(".ytitle")
+        title.wait_for(state="attached")
+        assert title.text_content() == "top-1 accuracy"
+    memory = [text.split("\t") for text in texts(made, "#n-memory tbody tr")]
+    assert [row[0] for row in memory] == ["1", "2", "3"]
+    assert memory[0][2] == "–"
+    assert float(memory[1][2].split()[0]) > 0.3
     made.close()
     assert (seen.errors, seen.dialogs) == ([], [])
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
+from honlearn.cli.next_evaluation import SplitAt
 
 if TYPE_CHECKING:
     from honlearn.experiments.evaluate import ModelSpec, NodeData
@@ -106,24 +108,79 @@ def evaluate(
     jobs: words.Jobs = 1,
     dry_run: words.DryRun = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    split_at: SplitAt = None,
+    format: reader.Format = None,
+    delimiter: reader.Delimiter = None,
+    skip_columns: reader.SkipColumns = 0,
+    trailing_count: reader.TrailingCount = False,
+    sequence: reader.Sequence = None,
+    order_by: reader.OrderBy = None,
+    entity: reader.Entity = None,
+    path_column: reader.PathColumn = None,
+    count_column: reader.CountColumn = None,
+    source_column: reader.SourceColumn = None,
+    target_column: reader.TargetColumn = None,
+    max_gap: reader.MaxGap = None,
+    drop_repeats: reader.DropRepeats = False,
+    first_only: reader.FirstOnly = False,
+    min_length: reader.MinLength = 1,
+    on_empty: reader.OnEmpty = "error",
+    max_line: reader.MaxLine = reader.MAX_LINE,
+    max_name: reader.MaxName = reader.MAX_NAME,
+    max_columns: reader.MaxColumns = reader.MAX_COLUMNS,
+    max_unpacked: reader.MaxUnpacked = None,
+    max_steps: reader.MaxSteps = reader.MAX_STEPS,
 ) -> None:
     """Train and test models on folds of the labelled nodes, or on links or paths held out; compare them."""
+    reading = reader.gathered(
+        format=format,
+        delimiter=delimiter,
+        skip_columns=skip_columns,
+        trailing_count=trailing_count,
+        sequence=sequence,
+        order_by=order_by,
+        entity=entity,
+        path_column=path_column,
+        count_column=count_column,
+        source_column=source_column,
+        target_column=target_column,
+        max_gap=max_gap,
+        drop_repeats=drop_repeats,
+        first_only=first_only,
+        min_length=min_length,
+        on_empty=on_empty,
+        max_line=max_line,
+        max_name=max_name,
+        max_columns=max_columns,
+        max_unpacked=max_unpacked,
+        max_steps=max_steps,
+    )
     if task == "next":
         from honlearn.cli.links import Execution
-        from honlearn.cli.next_evaluation import evaluate_on_next_steps
+        from honlearn.cli.next_evaluation import Division, evaluate_on_next_steps
 
+        refused: dict[str, object] = {"LABELS": labels, "--folds-file": folds_file, "--paths": paths}
+        refused |= {"--set": set_ or None}
+        refused |= {"--seeds": seeds != 1 or None, "--predictions": predictions or None, "--rebuild": rebuild}
+        _refuse(refused, "nodes or links", "next steps are tested by --folds of paths or --split-at")
         how = Execution(jobs, dry_run, as_json, artefacts)
-        evaluate_on_next_steps(network, output, model, order, folds, seed, how)
+        evaluate_on_next_steps(network, output, model, order, Division(reading, folds, split_at, seed), how)
         return
+    foreign = {f"--{name.replace('_', '-')}": True for name in reading} | {"--split-at": split_at}
+    _refuse(
+        foreign, "next", "others take a network: 'honlearn grow PATHS -o NET' makes it, with such options"
+    )
     if task == "links":
         from honlearn.cli.links import Execution, evaluate_on_links
 
         refused = {"LABELS": labels, "--folds": folds, "--folds-file": folds_file, "--paths": paths}
-        _refuse(refused | {"--seeds": seeds != 1 or None, "--predictions": predictions or None})
+        refused |= {"--seeds": seeds != 1 or None, "--predictions": predictions or None}
+        _refuse(refused, "nodes", "links are held out by --test-share and --repetitions")
         protocol = (test_share, repetitions, not undirected, "keep" if keep_isolated else "exclude")
         how = Execution(jobs, dry_run, as_json, artefacts)
         evaluate_on_links(network, output, model, set_, seed, input, protocol, rebuild, how)
         return
+    from honlearn.cli.run_tables import print_rows, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import reporter
     from honlearn.experiments import evaluate as engine
@@ -183,15 +240,13 @@ def evaluate(
         )
 
 
-def _refuse(options: Mapping[str, object]) -> None:
-    """Raise if one of these options, which are for nodes, was given for links."""
+def _refuse(options: Mapping[str, object], owner: str, instead: str) -> None:
+    """Raise if one of these options, which are for the task `owner`, was given for another."""
     from honlearn.errors import ParameterError
 
     for option, given in options.items():
         if given is not None:
-            raise ParameterError(
-                f"{option} is for --task nodes; links are held out by --test-share and --repetitions"
-            )
+            raise ParameterError(f"{option} is for --task {owner}; {instead}")
 
 
 def chosen_folds(text: str | None, file: Path | None) -> Folds:
@@ -265,64 +320,5 @@ def chosen_from(paths: Path | None, wanted: str) -> GramCounts | None:
     return count_grams(str(paths), DEFAULT_MAX_ORDER)
 
 
-def show_plan(grid: Sequence[Any], output: Path, n_edges: Mapping[str, int], processes: int) -> None:
-    """Print what would run, what has its record already, and an estimate; make no folder."""
-    from honlearn.cli.watch import print_plan
-    from honlearn.experiments.estimate import planned
-    from honlearn.results.records import Records
-
-    known = list(Records(output)) if output.is_dir() else []
-    print_plan(planned(grid, known, n_edges), processes)
-
-
-def tell_of_others(output: Path, jobs: Sequence[Any]) -> None:
-    """Return a note where a run holds records of other commands, which explains why it starts anew."""
-    from honlearn.results.records import Records
-
-    asked = {job.digest for job in jobs}
-    others = sum(record.digest not in asked for record in Records(output))
-    if others:
-        typer.echo(
-            f"note: {output} holds {others:,} records with other models, data, settings or defaults; "
-            "they stay and are not in this summary",
-            err=True,
-        )
-
-
-def print_rows(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, int]]) -> None:
-    """Print one line for each row: mean ± deviation of the columns, header → (key, digits)."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    from honlearn.experiments.tables import p_text
-
-    console = Console(highlight=False)
-    # Mean over deviation where the terminal is narrow: numbers must never be cut off.
-    gap = " " if console.width >= 120 else "\n"
-    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
-    for name in ("model", "input", *columns, *(["p"] if len(rows) > 1 else [])):
-        header = name.replace(" ", gap) if name.endswith(("F1", "loss")) else name
-        table.add_column(header, justify="left" if name in ("model", "input") else "right", no_wrap=True)
-    for row in rows:
-        means = [
-            _cell(row[f"{key}_mean"], row[f"{key}_std"], digits, gap) for key, digits in columns.values()
-        ]
-        p = [] if len(rows) == 1 else [p_text(row["p_value"])]
-        table.add_row(row["model"], row["input"], *means, *p)
-    # A terminal that is too narrow even so breaks lines; what does not fit is not left out.
-    needed = console.measure(table, options=console.options.update(width=1000)).maximum
-    console.width = max(needed, console.width)
-    console.print(table)
-    fits = rows[0]["records"]
-    typer.echo(f"mean ± standard deviation over {fits} fits per model; single: the mean learner alone")
-
-
 def _named(row: Mapping[str, Any]) -> str:
     return f"{row['model']} {row['input']}"
-
-
-def _cell(mean: float | None, deviation: float | None, digits: int, gap: str) -> str:
-    if mean is None:
-        return "–"
-    return f"{mean:.{digits}f}" + ("" if deviation is None else f"{gap}±{deviation:.{digits}f}")

@@ -142,7 +142,8 @@ def evaluate_on_links(
     how: Execution,
 ) -> None:
     """Hold out links again and again, test models on them, and print a table."""
-    from honlearn.cli.evaluate import NO_MEMORY, print_rows, show_plan, tell_of_others
+    from honlearn.cli.evaluate import NO_MEMORY
+    from honlearn.cli.run_tables import print_rows, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import LINKS_SHOWN, reporter
     from honlearn.experiments import links as engine

@@ -5,13 +5,17 @@ In: what the command was given. Out: a run folder with one record for each model
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from honlearn.cli import settings as words
 from honlearn.cli.links import Execution
+
+if TYPE_CHECKING:
+    from honlearn.experiments.next_steps import NextData
 
 COLUMNS = {
     "bits": ("bits", 3),
@@ -23,33 +27,71 @@ COLUMNS = {
 }
 SHOWN = {"bits": "bits", "top1": "top-1"}
 
+SplitAt = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Next: train on paths that began before it, test on the others; a number, a day or a time of "
+        "--order-by, instead of --folds.",
+    ),
+]
+
+
+class Division(NamedTuple):
+    """How paths are read and divided: the options of the reader, folds by path, or a moment."""
+
+    reading: Mapping[str, Any]
+    folds: str | None
+    moment: str | None
+    seed: int
+
+    def data(self, paths: Path) -> NextData:
+        """Return the paths of a file, pattern or data set's folder with their division."""
+        from honlearn.errors import ParameterError
+        from honlearn.experiments.next_steps import NextData
+
+        if self.folds is not None and self.moment is not None:
+            raise ParameterError(f"--folds {self.folds} and --split-at {self.moment}: give one of the two")
+        if self.folds is not None and not self.folds.isdecimal():
+            raise ParameterError(f"--folds must be a whole number, at least 2. Got {self.folds!r} instead.")
+        if paths.is_dir():
+            if self.moment is not None or self.reading:
+                raise ParameterError(
+                    f"{paths} is a data set's folder, read by its own rules and without times; give files of "
+                    "paths for --split-at and options of reading"
+                )
+            from honlearn.datasets import load_folder
+
+            return NextData.by_path(load_folder(paths).paths, int(self.folds or 5), self.seed)
+        if self.moment is not None:
+            from honlearn.paths.timed import read_timed
+
+            whole, early = read_timed(str(paths), self.moment, **self.reading)
+            return NextData.by_time(whole, early, self.moment, self.seed)
+        from honlearn.paths.source import read_paths
+
+        return NextData.by_path(read_paths(str(paths), **self.reading), int(self.folds or 5), self.seed)
+
 
 def evaluate_on_next_steps(
-    paths: Path, output: Path, models: list[str], order: int, folds: str | None, seed: int, how: Execution
+    paths: Path, output: Path, models: list[str], order: int, division: Division, how: Execution
 ) -> None:
     """Divide the paths, ask every model about the steps held out, and print a table."""
-    from honlearn.cli.evaluate import print_rows, show_plan, tell_of_others
+    from honlearn.cli.run_tables import print_rows, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import reporter
-    from honlearn.errors import ParameterError
     from honlearn.experiments import next_steps as engine
     from honlearn.experiments.machine import machine
-    from honlearn.paths.source import read_paths
+    from honlearn.experiments.next_models import find_next_model
     from honlearn.results.summary import summarise, write_summary
 
-    if folds is not None and not folds.isdecimal():
-        raise ParameterError(f"--folds must be a whole number, at least 2. Got {folds!r} instead.")
-    if paths.is_dir():
-        from honlearn.datasets import load_folder
-
-        whole = load_folder(paths).paths
-    else:
-        whole = read_paths(str(paths))
-    data = engine.NextData(whole, int(folds or 5), seed)
+    for name in models:
+        find_next_model(name)  # what is known to fail raises before a long reading
+    data = division.data(paths)
     jobs = engine.plan_next(data, models, order)
     if how.dry_run:
         names = {job.configuration.input for job in jobs}
-        show_plan(jobs, output, dict.fromkeys(names, len(whole.codes)), how.jobs)
+        show_plan(jobs, output, dict.fromkeys(names, len(data.paths.codes)), how.jobs)
         return
     with run_folder(output):
         tell_of_others(output, jobs)
@@ -61,8 +103,10 @@ def evaluate_on_next_steps(
                 report(job, record, ran)
                 records[job.digest] = record
         rows = summarise([records[job.digest] for job in jobs], engine.SCORES)
-        about: dict[str, Any] = {"paths": str(paths), "task": "next", "folds": f"{data.folds} by path"}
+        about: dict[str, Any] = {"paths": str(paths), "task": "next", "folds": data.division}
         about |= {"command": words.command_line(), "machine": machine()}
+        if how.artefacts and order > 1:
+            about["sentence"] = engine.keep_memory(data, order, output).sentence
         write_summary(output, rows, about)
     if how.as_json:
         import json
@@ -70,4 +114,6 @@ def evaluate_on_next_steps(
         typer.echo(json.dumps({"run": str(output), **about, "rows": rows}, indent=2, ensure_ascii=False))
         return
     print_rows(rows, COLUMNS)
-    typer.echo(f"{output}: records.jsonl, summary.csv, summary.json (with scores by position)")
+    if "sentence" in about:
+        typer.echo(about["sentence"])
+    typer.echo(f"{output}: records.jsonl, summary.csv, summary.json; look at it: honlearn report {output}")

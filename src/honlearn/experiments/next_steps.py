@@ -1,8 +1,9 @@
 """Evaluation of models on the next step: a grid of (model, order, fold), one record each.
 
 In: paths, names of models, a highest order and a run folder. Out: records in that folder, each on the disk as
-soon as it is known. Paths are divided into folds by a seed; every model is trained on the others and asked
-about the same steps: top-1 and top-5 accuracy, mean reciprocal rank, bits per step, all and by position.
+soon as it is known. Paths are divided into folds by a seed, or at a moment into earlier ones to learn from
+and later ones to test on; every model is trained on the same paths and asked about the same steps: top-1 and
+top-5 accuracy, mean reciprocal rank, bits per step, all and by position.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError, check_integer
+from honlearn.errors import FormatError, InputError, check_integer
 from honlearn.experiments.next_models import BY_ORDER, LONGEST_LIST, MODELS, StepScores, find_next_model
 from honlearn.experiments.runner import Watch, run_all
 from honlearn.experiments.versions import versions
-from honlearn.hon.steps.memory import divided, weighted
+from honlearn.hon.steps.memory import divided, gain_of_parts, weighted
 from honlearn.paths.paths import Paths
+from honlearn.results.artefacts import Memory, read_memory, write_memory
 from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
 from honlearn.results.records import digest_of
 from honlearn.seeds import derive_seed
@@ -50,16 +52,47 @@ class NextJob:
 
 
 class NextData:
-    """Paths, and the folds that they are divided into."""
+    """Paths, and how often each row is held out in each fold: `held`, int64 [folds, rows].
 
-    def __init__(self, paths: Paths, folds: int = 5, seed: int = 0) -> None:
+    `division` names how they were divided, as records have it.
+    """
+
+    def __init__(self, paths: Paths, held: NDArray[np.int64], division: str, seed: int = 0) -> None:
+        asked = paths.lengths > 1
+        if not asked.any():
+            raise InputError("no path has two entities, so there is no next step to ask for")
+        if not held[:, asked].any(1).all():
+            raise InputError(
+                "a test part has no path with two entities, so there is no next step to ask for; give fewer "
+                "folds or another time, or drop short paths (min_length=2)"
+            )
+        self.paths, self.held, self.division, self.seed = paths, held, division, seed
+
+    @classmethod
+    def by_path(cls, paths: Paths, folds: int = 5, seed: int = 0) -> NextData:
+        """Return folds by chance; each path is tested once."""
         folds = check_integer("evaluate", "folds", folds, 2)
         if paths.total < folds:
             raise InputError(f"{paths.total:,} paths cannot be divided into {folds} folds; give fewer")
-        if not (paths.lengths > 1).any():
-            raise InputError("no path has two entities, so there is no next step to ask for")
-        self.paths, self.folds, self.seed = paths, folds, seed
-        self.held = divided(paths, folds, derive_seed(seed, "next", "folds"))
+        held = divided(paths, folds, derive_seed(seed, "next", "folds"))
+        return cls(paths, held, f"{folds} by path", seed)
+
+    @classmethod
+    def by_time(cls, paths: Paths, early: NDArray[np.bool_], moment: str, seed: int = 0) -> NextData:
+        """Return one fold: paths that began before `moment` (`early`, bool [n]) are trained on."""
+        if early.all() or not early.any():
+            side = "before" if early.all() else "at or after"
+            raise InputError(
+                f"all {paths.total:,} paths began {side} {moment} (--split-at), so there is none to "
+                f"{'test on' if early.all() else 'learn from'}; give another time"
+            )
+        times = np.ones(len(paths), np.int64) if paths.counts is None else paths.counts
+        return cls(paths, np.where(early, 0, times)[None], f"at {moment}", seed)
+
+    @property
+    def folds(self) -> int:
+        """How many folds there are."""
+        return len(self.held)
 
     def parts(self, fold: int) -> tuple[Paths, Paths]:
         """Return the training and the test paths of a fold."""
@@ -86,7 +119,7 @@ def plan_next(data: NextData, models: Sequence[str], order: int) -> list[NextJob
                     model=model,
                     input=f"order {k}" if k else "paths",
                     seed=data.seed,
-                    folds=f"{data.folds} by path",
+                    folds=data.division,
                     fold=fold,
                     parameters={"order": k} if k else {},
                     data=DataDigests(whole, test=digest_of(data.held[fold].tolist())),
@@ -171,3 +204,22 @@ def evaluate_next(
 ) -> Iterator[tuple[NextJob, Record, bool]]:
     """Run the jobs that have no record in `folder`; yield each job, its record, and whether it ran now."""
     yield from run_all(NextWork(data), jobs, folder, processes=processes, watch=watch)
+
+
+def keep_memory(data: NextData, order: int, folder: str | Path) -> Memory:
+    """Return how much memory helps up to `order` on the test parts, and keep it beside the records.
+
+    What the folder has of the same paths, parts and order is not computed again.
+    """
+    digest = data.digest()
+    try:
+        known = read_memory(folder, digest)
+    except FormatError:  # damaged: written anew
+        known = None
+    if known and (known.division, known.seed, len(known.rows)) == (data.division, data.seed, order):
+        return known
+    gain = gain_of_parts(data.paths, data.held, order)
+    rows = [{key: value for key, value in vars(row).items() if value == value} for row in gain.orders]
+    memory = Memory(data.division, data.seed, gain.sentence(), rows)
+    write_memory(folder, digest, memory)
+    return memory

@@ -47,6 +47,8 @@ from honlearn.paths.sequences import SequenceNumbers
 from honlearn.progress import Advance
 
 Rows = TypeVar("Rows", bound="Events")
+Began = Callable[["Events", NDArray[Any]], None]
+"""What is called with arranged events and the orders of the first steps of their paths [n]."""
 
 _TOKENS_A_CHUNK = 1 << 20
 _ROWS_A_BLOCK = 1 << 21
@@ -59,12 +61,17 @@ def event_chunks(
     yield from paths_of(gathered(parts, options, Events(options, interner), advance))
 
 
-def paths_of(events: Events) -> Iterator[PathChunk]:
-    """Yield the paths of gathered events, cut where a step is larger than the maximum gap."""
+def paths_of(events: Events, began: Began | None = None) -> Iterator[PathChunk]:
+    """Yield the paths of gathered events, cut where a step is larger than the maximum gap.
+
+    `began` is called once before them, with the orders of their first steps.
+    """
     options = events.options
     codes, orders, offsets = events.arranged()
     if options.gap is not None and orders is not None:
         offsets = cut(offsets, events.far_apart(orders, events.gap_in_units(options.gap)))
+    if began is not None and orders is not None:
+        began(events, orders[offsets[:-1]])
     del orders
     start, paths = 0, len(offsets) - 1
     while start < paths:
@@ -98,7 +105,10 @@ def gathered(parts: Sequence[Part], options: ReaderOptions, events: Rows, advanc
 
 
 class Events:
-    """The rows of an event table as integers, batch by batch as they were read."""
+    """The rows of an event table as integers, batch by batch as they were read.
+
+    Once they are arranged, an order is ``order / 10**places``, or the rank of one of the `distinct` values.
+    """
 
     roles = ("sequence", "entity", "order")
 
@@ -110,8 +120,8 @@ class Events:
         self.sequences: list[NDArray[np.int32]] = []
         self.codes: list[NDArray[np.int32] | NDArray[np.uint16]] = []
         self.orders: list[Orders] = []
-        self._places = 0
-        self._distinct: list[Decimal] | None = None
+        self.places = 0
+        self.distinct: list[Decimal] | None = None
         self._loose = 0
 
     def fresh(self: Rows) -> Rows:
@@ -254,13 +264,13 @@ class Events:
 
     def far_apart(self, orders: NDArray[Any], gap: Fraction) -> NDArray[np.bool_]:
         """Return which rows are more than `gap` after the row before them, without rounding or wrapping."""
-        if self._distinct is not None:
-            return after_wide_gap(orders, reaches(self._distinct, gap))
+        if self.distinct is not None:
+            return after_wide_gap(orders, reaches(self.distinct, gap))
         if orders.dtype.kind == "f":
             with np.errstate(invalid="ignore", over="ignore"):  # two infinities are no step apart
                 far: NDArray[np.bool_] = np.diff(orders, prepend=orders[:1]) > float(gap)
                 return far
-        return after_gap(orders, np.uint64(min(gap * 10**self._places // 1, 2**64 - 1)))
+        return after_gap(orders, np.uint64(min(gap * 10**self.places // 1, 2**64 - 1)))
 
     def arranged(self) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[np.int64]]:
         """Return codes and orders grouped by sequence and sorted within, and the offsets of sequences."""
@@ -272,9 +282,9 @@ class Events:
         codes = np.empty(int(offsets[-1]), _widest(self.codes))
         orders = None
         if self.orders:
-            self._places = alike(self.orders)[0].places
+            self.places = alike(self.orders)[0].places
             if self.orders[0].values.dtype == object:
-                self._distinct = ranked(self.orders)
+                self.distinct = ranked(self.orders)
             orders = np.empty(len(codes), self.orders[0].values.dtype)
         if last >= 0:
             self._join(codes, orders)

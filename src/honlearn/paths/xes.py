@@ -18,7 +18,7 @@ from xml.parsers import expat
 import pyarrow as pa
 
 from honlearn.errors import FormatError, InputError, did_you_mean, listed
-from honlearn.paths.events import Events, paths_of
+from honlearn.paths.events import Began, Events, paths_of
 from honlearn.paths.interner import Interner
 from honlearn.paths.opened import Opened
 from honlearn.paths.options import ReaderOptions
@@ -41,10 +41,12 @@ def xes_chunks(
     interner: Interner,
     advance: Advance,
     ids: list[str] | None = None,
+    began: Began | None = None,
 ) -> Iterator[PathChunk]:
     """Yield the paths of event logs, in the order of their traces; see :func:`honlearn.read_paths`.
 
-    `ids` is filled with the ``concept:name`` of each trace that has an event, its number from 1 without one.
+    `ids` is filled with the ``concept:name`` of each trace that has an event, its number from 1 without one;
+    `began` is called as by :func:`honlearn.paths.events.paths_of`.
     """
     entity = options.entity or DEFAULT_ENTITY
     # The constructor checks what a user names; the trace is ours.
@@ -53,13 +55,13 @@ def xes_chunks(
         log = _Log(file, named)
         log.check_keys()
         log.names = None if ids is None else {}
-        yield from _file_chunks(log, named, interner, advance)
+        yield from _file_chunks(log, named, interner, advance, began)
         if ids is not None:
             ids.extend(log.names_of_paths())
 
 
 def _file_chunks(
-    log: _Log, options: ReaderOptions, interner: Interner, advance: Advance
+    log: _Log, options: ReaderOptions, interner: Interner, advance: Advance, began: Began | None
 ) -> Iterator[PathChunk]:
     events = Events(options, interner)
     for last in log.blocks(advance):
@@ -68,7 +70,7 @@ def _file_chunks(
         if log.closed or (last and events.codes):
             with log.guarded():
                 events.read(log.rows(log.closed), None, advance)
-            yield from paths_of(events)
+            yield from paths_of(events, began)
             events = Events(options, interner)
         if len(log.entities) >= ROWS_A_BATCH:  # a trace that has not ended yet; only numbers stay of it
             with log.guarded():

@@ -52,7 +52,7 @@ def build_report(
 ) -> str:
     """Return the HTML of the latest study of a run; earlier ones are in its overview with their scores."""
     from honlearn.report.pack import plain
-    from honlearn.report.scores import SCORES, model_scores, what_was_run
+    from honlearn.report.scores import SCORES, TASKS, model_scores, what_was_run
 
     report_step = step or (lambda part: None)
     latest, *others = run.studies
@@ -65,6 +65,7 @@ def build_report(
         "others": [
             {
                 "task": other.task,
+                "task_name": TASKS[other.task],
                 "about": what_was_run(other, {}),
                 "scores": {key: {"title": t, "more": m} for key, (t, m) in SCORES[other.task].items()},
                 "models": plain(model_scores(other), 6),

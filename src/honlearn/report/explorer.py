@@ -125,7 +125,8 @@ def _contexts(network: HigherOrderNetwork, place: NDArray[np.int64]) -> dict[str
     missing = changes.targets < 0
     outside = ~missing & (place[changes.targets] < 0)
     targets = np.where(missing | outside, 65535, place[changes.targets])
-    optional = ("frequency", "divergence", "threshold", "strength")
+    tested = ("p_value", "q_value", "ln_bayes_factor")
+    optional = ("frequency", "divergence", "threshold", "strength", *tested)
     return {
         "label": frame["node"].tolist(),
         "base": pack_integers(place[network.base[node]]),

@@ -26,6 +26,7 @@ SCRIPTS = (
     "predictions.js",
     "quality.js",
     "links.js",
+    "next.js",
     "start.js",
 )
 

@@ -34,7 +34,15 @@ SCORES: Mapping[str, Mapping[str, tuple[str, bool]]] = {
         "gain": ("gain of the ensemble", True),
         "disagreement": ("disagreement of learners", True),
     },
+    "next": {
+        "bits": ("bits per step", False),
+        "top1": ("top-1", True),
+        "top5": ("top-5", True),
+        "mrr": ("MRR", True),
+    },
 }
+TASKS = {"nodes": "classes of nodes", "links": "links", "next": "next steps"}
+"""What is learnt, in words."""
 
 
 def model_scores(study: Study) -> list[dict[str, Any]]:
@@ -100,13 +108,14 @@ def what_was_run(study: Study, about: Mapping[str, Any]) -> list[dict[str, str]]
     """Return facts of a study, each with a name and a text."""
     records = [record for model in study.models for record in model.records]
     facts = {
-        "Task": "classes of nodes" if study.task == "nodes" else "links",
+        "Task": TASKS[study.task],
         "Models": ", ".join(dict.fromkeys(model.model for model in study.models)),
         "Inputs": ", ".join(_INPUTS.get(i, i) for i in dict.fromkeys(model.input for model in study.models)),
-        "Folds" if study.task == "nodes" else "Held out": records[0].configuration.folds or "",
+        "Held out" if study.task == "links" else "Folds": records[0].configuration.folds or "",
         "Seeds": ", ".join(map(str, sorted({seed for model in study.models for seed in model.seeds}))),
         "Fits": f"{len(records):,}",
         "Network file": str(about.get("network", "")),
+        "Paths file": str(about.get("paths", "")) if study.task == "next" else "",
         "Labels file": str(about.get("labels", "")) if study.task == "nodes" else "",
         "Last fit": study.finished.replace("T", " ").replace("+00:00", " UTC"),
     }

@@ -1,7 +1,7 @@
 """One study for the page: everything that its sections show, gathered from records and artefacts.
 
-In: a study of a run. Out: plain values: overview, checks, explorer, predictions or links. What was not kept
-is left out and named in ``missing``.
+In: a study of a run. Out: plain values: overview, checks, explorer, predictions, links or next steps. What
+was not kept is left out and named in ``missing``.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from honlearn.report.checks import Evidence, run_checks
 from honlearn.report.diversity import curves, likeness
 from honlearn.report.explorer import explorer, next_step_changes
 from honlearn.report.link_answers import degree_average_precision, link_answers
+from honlearn.report.next_steps import next_steps_page
 from honlearn.report.pack import plain
-from honlearn.report.scores import SCORES, model_scores, what_was_run
+from honlearn.report.scores import SCORES, TASKS, model_scores, what_was_run
 from honlearn.results.runs import ModelRecords, Study
 
 # Characters of the page that votes of learners may take, all models together.
@@ -60,6 +61,7 @@ def study_page(
     evidence = _evidence(study, models, network, labels, about, predictions, learnt, spread)
     return {
         "task": study.task,
+        "task_name": TASKS[study.task],
         "about": what_was_run(study, about),
         "notes": [str(note) for note in about.get("notes", [])],
         "scores": {name: {"title": t, "more": m} for name, (t, m) in SCORES[study.task].items()},
@@ -73,6 +75,7 @@ def study_page(
         "links": {model.name: one for model in study.models if (one := link_answers(study, model))}
         if study.task == "links"
         else {},
+        "next": next_steps_page(study) if study.task == "next" else None,
         "missing": _missing(study, seen, predictions),
     }
 
@@ -187,6 +190,11 @@ def _never(predictions: ModelPredictions) -> list[str]:
 def _missing(study: Study, seen: Any, predictions: Mapping[str, ModelPredictions | None]) -> list[str]:
     """Return what the run did not keep, in words."""
     missing = []
+    if study.task == "next":
+        orders = [model.parameters.get("order", 0) for model in study.models]
+        if max(orders) > 1 and study.memory() is None:
+            missing.append("how much memory helps")
+        return [*missing, *study.damaged]
     if seen is None:
         missing.append("the network: no explorer, no dependencies")
     unknown = [name for name, one in predictions.items() if one is None]

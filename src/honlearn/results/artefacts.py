@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,6 +136,39 @@ def read_facts(run: str | Path) -> dict[str, dict[str, Any]] | None:
             if isinstance(value, (list, dict)):
                 raise FormatError(f"{found.where}: {name!r} of {node!r} is no text or number; {_ADVICE}")
     return facts
+
+
+@dataclass(frozen=True)
+class Memory:
+    """How much memory helps on the test parts of a run on next steps.
+
+    division, seed: how paths were held out, as the records have it. rows: ``order``, ``bits``, ``top1`` and
+    from order 2 on ``saved`` (bits less than the order below), each with ``…_pm``, half of a 95 % interval.
+    """
+
+    division: str
+    seed: int
+    sentence: str
+    rows: Sequence[Mapping[str, float]]
+
+
+def write_memory(run: str | Path, digest: str, memory: Memory) -> None:
+    """Write how much memory helps, for the paths with this digest."""
+    with atomic_text(_folder(run) / f"memory-{digest}.json") as file:
+        json.dump(asdict(memory), file, ensure_ascii=False, allow_nan=False)
+
+
+def read_memory(run: str | Path, digest: str) -> Memory | None:
+    """Return how much memory helps, for the paths with this digest; None where it was not kept."""
+    found = _json(Path(run) / FOLDER / f"memory-{digest}.json") if NAME.fullmatch(digest) else None
+    if found is None:
+        return None
+    rows = []
+    for place, row in enumerate(found.mappings("rows"), 1):
+        row.integer("order", place, place)
+        keys = ("bits", "top1", "saved") if place > 1 else ("bits", "top1")
+        rows.append({"order": place} | {k: row.number(k) for key in keys for k in (key, f"{key}_pm")})
+    return Memory(found.text("division"), found.integer("seed"), found.text("sentence"), rows)
 
 
 def _folder(run: str | Path) -> Path:

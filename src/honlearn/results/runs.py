@@ -99,6 +99,11 @@ class Study:
         """Return what is known of nodes, such as coordinates; empty where nothing was kept."""
         return self._whole(lambda: artefacts.read_facts(self.run)) or {}
 
+    def memory(self) -> artefacts.Memory | None:
+        """Return how much memory helps, of a study on next steps; None where it was not kept."""
+        digest = self.data.network
+        return None if digest is None else self._whole(partial(artefacts.read_memory, self.run, digest))
+
     def answers(self, record: Record) -> artefacts.Answers | None:
         """Return the predictions of the fit of a record; None where they were not kept."""
         return self._whole(lambda: artefacts.read_answers(self.run, record.digest, self.task))

@@ -121,17 +121,23 @@ def memory_gain(
     whole = read_paths(paths, **reader_options)
     if whole.total < parts:
         raise InputError(f"{whole.total:,} paths cannot be divided into {parts} parts; give fewer parts")
-    held = divided(whole, parts, root_seed(seed))
+    return gain_of_parts(whole, divided(whole, parts, root_seed(seed)), order, show=show)
+
+
+def gain_of_parts(
+    paths: Paths, held: NDArray[np.int64], order: int, *, show: bool | None = None
+) -> MemoryGain:
+    """Return the gain where each part holds out ``held[part, row]`` of the paths of each row."""
+    times = np.ones(len(paths), np.int64) if paths.counts is None else paths.counts
     sums = _Sums(order)
-    with progress("held-out parts", parts, show=show) as advance:
-        for part in range(parts):
-            left = (np.ones(len(whole), np.int64) if whole.counts is None else whole.counts) - held[part]
-            counts = count_grams(weighted(whole, left), order)
-            asked = weighted(whole, held[part])
+    with progress("how much memory helps", len(held), show=show) as advance:
+        for out in held:
+            counts = count_grams(weighted(paths, times - out), order)
+            asked = weighted(paths, out)
             for k in range(1, order + 1):
                 sums.add(k, StepModel.of(counts, k), asked)
             advance(1)
-    return sums.result(whole.total, parts)
+    return sums.result(int(held.sum()), len(held))
 
 
 def divided(paths: Paths, parts: int, root: int) -> NDArray[np.int64]:

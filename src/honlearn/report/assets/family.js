@@ -94,20 +94,24 @@ function startFamily() {
     fill(byId('dependencies'), h('h2', {}, 'Strongest dependencies'), h('p', { class: 'muted' }, 'No node remembers where a path came from.'));
     return;
   }
-  const rows = contexts.label.map((label, c) => ({ label, c, base: net.names[contexts.base[c]], order: contexts.order[c], frequency: contexts.frequency[c] ?? contexts.weight[c], divergence: contexts.divergence[c], threshold: contexts.threshold[c], strength: contexts.strength[c], chance: contexts.chance[c] }));
+  const rows = contexts.label.map((label, c) => ({ label, c, base: net.names[contexts.base[c]], order: contexts.order[c], frequency: contexts.frequency[c] ?? contexts.weight[c], divergence: contexts.divergence[c], threshold: contexts.threshold[c], strength: contexts.strength[c], p: contexts.p_value[c], q: contexts.q_value[c], bayes: contexts.ln_bayes_factor[c], chance: contexts.chance[c] }));
+  const known = (key) => rows.some((row) => row[key] !== null), small = (v) => (v === null ? '–' : v < 1e-300 ? '<1e-300' : v < 0.001 ? v.toExponential(1) : fixed(v));
   const change = (row) => changesOf(row.c).slice(0, 3).map(([next, inside, without]) => `${brief(next, 24)} ${fixed(without, 2)}→${fixed(inside, 2)}`).join('; ');
   dependencyTable = new DataTable(byId('dependencies'), {
-    title: 'Strongest dependencies', file: 'dependencies.csv', rows, sort: 'strength', size: 10,
-    note: 'Contexts after which the next step is another one. Click one to see it in the network.',
+    title: 'Strongest dependencies', file: 'dependencies.csv', rows, sort: null, size: 10,
+    note: `Contexts after which the next step is another one, by the evidence for them. Click one to see it in the network.${known('p') && !known('q') ? ' q takes a network that was grown by evidence.' : ''}`,
     columns: [
       { key: 'label', title: 'context' },
       { key: 'frequency', title: 'seen', number: true, format: short },
       { key: 'divergence', title: 'divergence', number: true, hint: 'Bits by which the next step differs from that of the shorter context', format: (v) => fixed(v) },
       { key: 'threshold', title: 'threshold', number: true, hint: 'What the divergence had to exceed', format: (v) => fixed(v) },
       { key: 'strength', title: 'strength', number: true, hint: 'The tau up to which the context is kept', format: (v) => fixed(v, 1) },
+      { key: 'p', title: 'p', number: true, hint: 'G-test of its next steps against those of the shorter context without it', format: small },
+      { key: 'q', title: 'q', number: true, hint: 'p after Benjamini and Hochberg, over all contexts tested', format: small },
+      { key: 'bayes', title: 'ln BF', number: true, hint: 'Logarithm of the Bayes factor: the context against the shorter one', format: (v) => fixed(v, 1) },
       { key: 'chance', title: 'Eq. 3', number: true, hint: 'Probability to be drawn among its relatives', format: (v) => fixed(v) },
       { key: 'change', title: 'next step: without → with it', value: change },
-    ],
+    ].filter(({ key }) => key === 'change' || known(key)),
     choose: (row) => choose(contexts.base[row.c], row.c, true),
   });
   const find = h('input', { type: 'search', placeholder: 'filter', 'aria-label': 'Filter the dependencies by name', oninput: () => { const wanted = find.value.trim().toLowerCase(); dependencyTable.setFilter((row) => row.label.toLowerCase().includes(wanted)); } });

@@ -4,6 +4,7 @@ startOverview();
 if (byId('predictions')) startPredictions();
 if (STUDY.network) startNetwork();
 if (byId('links')) startLinks();
+if (byId('next')) startNext();
 if (byId('learning')) startLearning();
 
 const places = new Map([...document.querySelectorAll('nav a')].map((link) => [link.getAttribute('href').slice(1), link]));

@@ -1,0 +1,75 @@
+"""What the commands that make a run print: the plan, a note on other records, and the table of results.
+
+In: jobs and summaries of a run. Out: text on standard output and notes on standard error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+def show_plan(grid: Sequence[Any], output: Path, n_edges: Mapping[str, int], processes: int) -> None:
+    """Print what would run, what has its record already, and an estimate; make no folder."""
+    from honlearn.cli.watch import print_plan
+    from honlearn.experiments.estimate import planned
+    from honlearn.results.records import Records
+
+    known = list(Records(output)) if output.is_dir() else []
+    print_plan(planned(grid, known, n_edges), processes)
+
+
+def tell_of_others(output: Path, jobs: Sequence[Any]) -> None:
+    """Return a note where a run holds records of other commands, which explains why it starts anew."""
+    from honlearn.results.records import Records
+
+    asked = {job.digest for job in jobs}
+    others = sum(record.digest not in asked for record in Records(output))
+    if others:
+        typer.echo(
+            f"note: {output} holds {others:,} records with other models, data, settings or defaults; "
+            "they stay and are not in this summary",
+            err=True,
+        )
+
+
+def print_rows(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, int]]) -> None:
+    """Print one line for each row: mean ± deviation of the columns, header → (key, digits)."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from honlearn.experiments.tables import p_text
+
+    console = Console(highlight=False)
+    # Mean over deviation where the terminal is narrow: numbers must never be cut off.
+    gap = " " if console.width >= 120 else "\n"
+    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
+    for name in ("model", "input", *columns, *(["p"] if len(rows) > 1 else [])):
+        header = name.replace(" ", gap) if name.endswith(("F1", "loss")) else name
+        table.add_column(header, justify="left" if name in ("model", "input") else "right", no_wrap=True)
+    for row in rows:
+        means = [
+            _cell(row[f"{key}_mean"], row[f"{key}_std"], digits, gap) for key, digits in columns.values()
+        ]
+        p = [] if len(rows) == 1 else [p_text(row["p_value"])]
+        table.add_row(row["model"], row["input"], *means, *p)
+    # A terminal that is too narrow even so breaks lines; what does not fit is not left out.
+    needed = console.measure(table, options=console.options.update(width=1000)).maximum
+    console.width = max(needed, console.width)
+    console.print(table)
+    fits = rows[0]["records"]
+    if fits == 1:
+        typer.echo("one fit per model")
+    else:
+        alone = "; single: the mean learner alone" if any("single" in name for name in columns) else ""
+        typer.echo(f"mean ± standard deviation over {fits} fits per model{alone}")
+
+
+def _cell(mean: float | None, deviation: float | None, digits: int, gap: str) -> str:
+    if mean is None:
+        return "–"
+    return f"{mean:.{digits}f}" + ("" if deviation is None else f"{gap}±{deviation:.{digits}f}")
