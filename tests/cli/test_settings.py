@@ -148,7 +148,10 @@ def test_words_reach_the_parameter_objects(words: str, entry: Entry, parameters:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("learner=gta", r"must be one of 'sage', .*'gatv2'\. Got 'gta' instead; did you mean 'gat'\?$"),
+        (
+            "learner=gta",
+            r"must be one of 'auto', 'sage', .*'gatv2'\. Got 'gta' instead; did you mean 'gat'\?$",
+        ),
         ("learner=sage,gta", r"'learner=sage,gta': .* did you mean 'gat'\?$"),
         ("learner=", "is empty; name at least one learner"),
         ("learner=torch", "'torch' is for Python only, .*TorchLearner"),
@@ -210,7 +213,11 @@ def test_configurations_tell_learners_apart() -> None:
 
 def test_a_single_graphsage_is_recorded_as_it_is_trained() -> None:
     assert ModelSpec(find_model("graphsage")).configuration()["mask_self"] is False
-    assert ModelSpec(BAG).configuration()["mask_self"] is True
+    assert ModelSpec(BAG, {"learner": "sage"}).configuration()["mask_self"] is True
+    # Learners that are selected have no parameters before a fit.
+    chosen = ModelSpec(BAG).configuration()
+    assert chosen["learner"] == "auto"
+    assert not {"mask_self", "widths", "edge_power"} & set(chosen)
 
 
 def test_several_settings_after_one_option() -> None:

@@ -140,7 +140,7 @@ def test_a_search_over_nested_parameters() -> None:
     own.training = Training(best["training__learning_rate"], max_epochs=2, refit=0)
     expected = own.fit(nodes, y).predict_proba(nodes)
     assert search.best_estimator_.predict_proba(nodes).tobytes() == expected.tobytes()
-    assert (model.learner, model.training.learning_rate) == ("sage", 0.01)
+    assert (model.learner, model.training.learning_rate) == ("auto", 0.01)
 
 
 def test_a_search_over_kinds_of_learner() -> None:

@@ -35,10 +35,10 @@ def test_killed_twice_and_none_the_worse(
 ) -> None:
     hon, nodes, y = communities()
     path = tmp_path / "fit.ckpt"
-    options = {**FAST, "variant": variant, "max_epochs": 4, "patience": 4}
+    options = {**FAST, "variant": variant, "max_epochs": 4, "patience": 4, "batch_size": 8}
     straight = make_classifier(hon, **options).fit(nodes, y)
-    # Seven batches an epoch: the first death is in the search, the second in the training anew.
-    for batches in (10, 25):
+    # Six batches an epoch in the search, eight after it: the second death is where training goes on.
+    for batches in (10, 20):
         model = make_classifier(hon, **options, checkpoint=path, checkpoint_seconds=0.0)
         with monkeypatch.context() as patch:
             dying(patch, batches)

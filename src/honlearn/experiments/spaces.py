@@ -94,7 +94,10 @@ def paper_space(entry: Entry, given: Mapping[str, Any] = {}) -> Space:
 
     grid = _DGE if entry.name.startswith("dge-") else PAPER.get(entry.name, {})
     # Given as width or n_layers, a size leaves the other open; the model itself has widths for both.
-    flat, known = translated(entry.estimator(), given), entry.parameters(given)
+    made = entry.estimator()
+    # The grid is that of the paper's learner: learners that are selected have no sizes to search for.
+    usual = {"learner": made.default_learner, **given} if grid is _DGE else given
+    flat, known = translated(made, given), entry.parameters(usual)
     kept, left_out = {}, []
     for size, choices in grid.items():
         word = keyword_for(entry, size.removesuffix("_2"))
@@ -105,7 +108,7 @@ def paper_space(entry: Entry, given: Mapping[str, Any] = {}) -> Space:
             kept[size] = fitting
     fixed = _constants(entry) if grid else {}
     free = {word: value for word, value in fixed.items() if word not in flat}
-    return Space("paper", kept, free, tuple(left_out), shape_of(entry.parameters(given))[0])
+    return Space("paper", kept, free, tuple(left_out), shape_of(known)[0])
 
 
 def _is_given(size: str, given: Mapping[str, Any]) -> bool:
