@@ -6,7 +6,7 @@ and a table of means ± deviations. A run that was killed goes on where it stopp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +15,9 @@ import typer
 from honlearn.cli import settings as words
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
     from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.experiments.folds import Folds
     from honlearn.hon.build import GramCounts
@@ -152,7 +155,6 @@ def evaluate(
         tell_of_others(output, grid)
         if artefacts:
             keep_facts(output, labels)
-        records = {}
         with reporter(len(grid)) as report:
             done = engine.evaluate(
                 data,
@@ -163,24 +165,41 @@ def evaluate(
                 processes=jobs,
                 watch=report,
             )
-            for job, record, ran in done:
-                report(job, record, ran)
-                records[job.digest] = record
-        rows = summarise([records[job.digest] for job in grid])
+            rows = summarise(reported(done, grid, report))
         about = {"network": str(network), "labels": str(labels), "nodes": len(data.nodes), "notes": notes}
         about |= {"command": words.command_line(), "machine": machine()}
         write_summary(output, rows, about)
+    print_run(output, about, rows, COLUMNS, as_json, f"look at it: honlearn report {output}")
+
+
+def reported(done: Iterable[tuple[Any, Any, bool]], jobs: Sequence[Any], report: Any) -> list[Any]:
+    """Return the records of the jobs, in their order; each is reported as soon as it is there."""
+    records = {}
+    for job, record, ran in done:
+        report(job, record, ran)
+        records[job.digest] = record
+    return [records[job.digest] for job in jobs]
+
+
+def print_run(
+    output: Path,
+    about: Mapping[str, Any],
+    rows: list[dict[str, Any]],
+    columns: Mapping[str, tuple[str, int]],
+    as_json: bool,
+    more: str,
+) -> None:
+    """Print a run that is complete: a table, what p compares and which files there are; or all as JSON."""
     if as_json:
         import json
 
         typer.echo(json.dumps({"run": str(output), **about, "rows": rows}, indent=2, ensure_ascii=False))
-    else:
-        print_rows(rows, COLUMNS)
-        if len(rows) > 1:
-            typer.echo(f"p: is the micro F1 that of {_named(rows[0])}? corrected resampled t-test")
-        typer.echo(
-            f"{output}: records.jsonl, summary.csv, summary.json; look at it: honlearn report {output}"
-        )
+        return
+    print_rows(rows, columns)
+    if len(rows) > 1:
+        first = f"{rows[0]['model']} {rows[0]['input']}"
+        typer.echo(f"p: is the {next(iter(columns))} that of {first}? corrected resampled t-test")
+    typer.echo(f"{output}: records.jsonl, summary.csv, summary.json; {more}")
 
 
 def _refuse(options: Mapping[str, object]) -> None:
@@ -310,16 +329,20 @@ def print_rows(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, int]
         ]
         p = [] if len(rows) == 1 else [p_text(row["p_value"])]
         table.add_row(row["model"], row["input"], *means, *p)
-    # A terminal that is too narrow even so breaks lines; what does not fit is not left out.
+    print_whole(table, console)
+    fits = rows[0]["records"]
+    alone = "; single: the mean learner alone" if any("single" in name for name in columns) else ""
+    typer.echo(f"mean ± standard deviation over {fits} fits per model{alone}")
+
+
+def print_whole(table: Table, console: Console | None = None) -> None:
+    """Print a table; a terminal that is too narrow breaks its lines, and nothing is left out."""
+    from rich.console import Console
+
+    console = Console(highlight=False) if console is None else console
     needed = console.measure(table, options=console.options.update(width=1000)).maximum
     console.width = max(needed, console.width)
     console.print(table)
-    fits = rows[0]["records"]
-    typer.echo(f"mean ± standard deviation over {fits} fits per model; single: the mean learner alone")
-
-
-def _named(row: Mapping[str, Any]) -> str:
-    return f"{row['model']} {row['input']}"
 
 
 def _cell(mean: float | None, deviation: float | None, digits: int, gap: str) -> str:

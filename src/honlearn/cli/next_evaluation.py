@@ -8,8 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from honlearn.cli import settings as words
 from honlearn.cli.links import Execution
 
@@ -28,7 +26,7 @@ def evaluate_on_next_steps(
     paths: Path, output: Path, models: list[str], order: int, folds: str | None, seed: int, how: Execution
 ) -> None:
     """Divide the paths, ask every model about the steps held out, and print a table."""
-    from honlearn.cli.evaluate import print_rows, show_plan, tell_of_others
+    from honlearn.cli.evaluate import print_run, reported, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import reporter
     from honlearn.errors import ParameterError
@@ -53,21 +51,10 @@ def evaluate_on_next_steps(
         return
     with run_folder(output):
         tell_of_others(output, jobs)
-        records = {}
         with reporter(len(jobs), "fold", SHOWN) as report:
-            for job, record, ran in engine.evaluate_next(
-                data, jobs, output, processes=how.jobs, watch=report
-            ):
-                report(job, record, ran)
-                records[job.digest] = record
-        rows = summarise([records[job.digest] for job in jobs], engine.SCORES)
+            done = engine.evaluate_next(data, jobs, output, processes=how.jobs, watch=report)
+            rows = summarise(reported(done, jobs, report), engine.SCORES)
         about: dict[str, Any] = {"paths": str(paths), "task": "next", "folds": f"{data.folds} by path"}
         about |= {"command": words.command_line(), "machine": machine()}
         write_summary(output, rows, about)
-    if how.as_json:
-        import json
-
-        typer.echo(json.dumps({"run": str(output), **about, "rows": rows}, indent=2, ensure_ascii=False))
-        return
-    print_rows(rows, COLUMNS)
-    typer.echo(f"{output}: records.jsonl, summary.csv, summary.json (with scores by position)")
+    print_run(output, about, rows, COLUMNS, how.as_json, "scores by position are in summary.json")

@@ -185,7 +185,7 @@ def training_facts(estimator: Any, seconds: float) -> dict[str, Any]:
     facts["seconds"] = round(seconds, 2)
     facts["validation_score"] = _validation_score(estimator)
     if getattr(estimator, "kernel_proba_", None) is not None:
-        facts["kernel"] = estimator.kernel_share_
+        facts["kernel"] = round(float(estimator.kernel_share_), 4)
     if hasattr(estimator, "edge_power_"):
         facts["edge_power"] = estimator.edge_power_
     tried = choosing.tried(estimator)
@@ -248,9 +248,9 @@ def missing_line(missing: tuple[str, ...]) -> str:
 
 def _print(facts: dict[str, Any]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
+    from honlearn.cli.evaluate import print_whole
     from honlearn.results.record import model_name
 
     apart = ("model", "name", "learner", "missing", "tried")
@@ -261,4 +261,4 @@ def _print(facts: dict[str, Any]) -> None:
         words = key.split("_")
         table.add_column(" ".join(words), justify="right", min_width=max(map(len, words)))
     table.add_row(*("–" if value is None else f"{value:,}" for value in shown.values()))
-    Console(highlight=False).print(table)
+    print_whole(table)
