@@ -15,6 +15,7 @@ from command_line import Files, Run
 
 import honlearn as hl
 from honlearn.cli import main
+from honlearn.cli.auto import print_tried
 from honlearn.labels import read_labels
 from honlearn.tasks.nested import nested
 
@@ -274,3 +275,18 @@ def test_reproduce_with_rows_that_choose(honlearn: Run, walks: Walks, net: str, 
     assert "not measured: there are no paths to choose a network from" in without.out
     refused = honlearn("reproduce", "depth", "-o", tmp_path, "--auto")
     assert "--auto adds models to table-2, table-6, not to 'depth'" in refused.err
+
+
+def test_no_number_of_a_candidate_is_cut_off_in_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    row = {
+        "learner": "gatv2", "edge_power": 0.25, "order": 3, "tau": 12.5, "min_support": 10, "nodes": 12_345,
+        "loss": 1.25, "gain": -0.144, "standard_error": 0.057, "members": 8, "share": 0.46, "chosen": True,
+    }  # fmt: skip
+    print_tried([row])
+    printed = capsys.readouterr().out
+    assert "…" not in printed
+    for text in ("learner", "support", "members", "12,345", "-0.144 ± 0.057", "0.46"):
+        assert text in printed

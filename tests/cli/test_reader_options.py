@@ -12,6 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 import honlearn as hl
+from honlearn.cli import app as cli
 from honlearn.cli import reader_options as options
 from honlearn.paths import ReaderOptions
 
@@ -21,40 +22,25 @@ def app() -> tuple[typer.Typer, dict[str, Any]]:
     made = typer.Typer()
 
     @made.command()
-    def read(
-        source: str,
-        format: options.Format = None,
-        delimiter: options.Delimiter = None,
-        skip_columns: options.SkipColumns = 0,
-        trailing_count: options.TrailingCount = False,
-        sequence: options.Sequence = None,
-        order_by: options.OrderBy = None,
-        entity: options.Entity = None,
-        path_column: options.PathColumn = None,
-        count_column: options.CountColumn = None,
-        source_column: options.SourceColumn = None,
-        target_column: options.TargetColumn = None,
-        max_gap: options.MaxGap = None,
-        drop_repeats: options.DropRepeats = False,
-        first_only: options.FirstOnly = False,
-        min_length: options.MinLength = 1,
-        on_empty: options.OnEmpty = "error",
-        max_line: options.MaxLine = options.MAX_LINE,
-        max_name: options.MaxName = options.MAX_NAME,
-        max_columns: options.MaxColumns = options.MAX_COLUMNS,
-        max_unpacked: options.MaxUnpacked = None,
-        max_steps: options.MaxSteps = options.MAX_STEPS,
-    ) -> None:
-        given = {
-            name: value for name, value in locals().items() if name in signature(options.gathered).parameters
-        }
-        seen["paths"] = hl.read_paths(source, **options.gathered(**given))
+    @options.reads_paths
+    def read(source: str, *, reading: dict[str, Any]) -> None:
+        seen["paths"] = hl.read_paths(source, **reading)
 
     return made, seen
 
 
 def test_there_is_an_option_for_every_keyword() -> None:
-    assert [field.name for field in fields(ReaderOptions)] == list(signature(options.gathered).parameters)
+    gathered = signature(options.gathered).parameters
+    assert {field.name: field.default for field in fields(ReaderOptions)} == {
+        name: parameter.default for name, parameter in gathered.items()
+    }
+
+
+def test_every_command_that_reads_paths_has_all_options() -> None:
+    names = {f"--{field.name.replace('_', '-')}" for field in fields(ReaderOptions)}
+    for command in ("grow", "train", "info", "next", "score"):
+        taken = typer.main.get_command(cli).commands[command].params  # type: ignore[attr-defined]
+        assert names <= {name for parameter in taken for name in parameter.opts}, command
 
 
 def test_options_arrive(tmp_path: Path) -> None:

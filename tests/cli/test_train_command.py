@@ -138,6 +138,7 @@ def test_the_learner_is_set_and_named(
     assert shown.code == 0, shown.err
     title = "dge-bag →" if learner == "sage" else f"dge-bag ({learner}) →"
     assert shown.out.startswith(title)
+    assert "…" not in shown.out
     assert json.loads(honlearn(*command, "--json").out)["learner"] == learner
     loaded = hl.load_model(tmp_path / "m")
     assert len(loaded.predict_proba(loaded.network_.vocabulary.names[:2])) == 2

@@ -16,7 +16,6 @@ from scipy import special, stats
 import honlearn as hl
 from honlearn.errors import InputError, ParameterError
 from honlearn.hon.bayes_factor import bayes_factors
-from honlearn.hon.evidence import q_values
 from honlearn.hon.g_test import GTests, Rows, chi_square_tail, g_tests
 from honlearn.paths.paths import Paths
 
@@ -182,12 +181,6 @@ def test_the_prior_and_the_concentration_are_found() -> None:
     real = np.arange(n) % 10 < 3
     assert found.posterior[real].mean() > 0.9
     assert found.posterior[~real].mean() < 0.05
-
-
-@given(st.lists(st.floats(0, 1), max_size=30))
-def test_q_values_agree_with_scipy(p: list[float]) -> None:
-    expected = stats.false_discovery_control(p) if p else np.empty(0)
-    assert q_values(np.array(p)).tolist() == pytest.approx(expected.tolist())
 
 
 def memoryless(n: int, seed: int, entities: int = 12) -> list[list[str]]:

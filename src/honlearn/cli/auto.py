@@ -128,8 +128,9 @@ def tried(estimator: Any) -> list[dict[str, Any]]:
 def print_tried(rows: Sequence[Mapping[str, Any]], most: int = 12) -> None:
     """Print a line for each candidate that was tried: those chosen, then the best others, `most` in all."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
+
+    from honlearn.cli.run_tables import print_whole
 
     if not rows:
         typer.echo("the paths and parameters leave one network, so there was nothing to choose")
@@ -157,7 +158,7 @@ def print_tried(rows: Sequence[Mapping[str, Any]], most: int = 12) -> None:
             str(row["members"]) if row["chosen"] else "–",
             f"{row['share']:.2f}" if row["chosen"] else "–",
         )
-    Console(highlight=False).print(table)
+    print_whole(table)
     more = f"; {len(rows) - len(shown)} more were tried" if len(rows) > len(shown) else ""
     typer.echo(
         "loss: on what the learners held back; gain: how much less than the candidate without one, ± its "

@@ -34,6 +34,7 @@ COLUMNS = {
 }
 
 
+@reader.reads_paths
 def evaluate(
     network: Annotated[
         Path,
@@ -109,52 +110,10 @@ def evaluate(
     dry_run: words.DryRun = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     split_at: SplitAt = None,
-    format: reader.Format = None,
-    delimiter: reader.Delimiter = None,
-    skip_columns: reader.SkipColumns = 0,
-    trailing_count: reader.TrailingCount = False,
-    sequence: reader.Sequence = None,
-    order_by: reader.OrderBy = None,
-    entity: reader.Entity = None,
-    path_column: reader.PathColumn = None,
-    count_column: reader.CountColumn = None,
-    source_column: reader.SourceColumn = None,
-    target_column: reader.TargetColumn = None,
-    max_gap: reader.MaxGap = None,
-    drop_repeats: reader.DropRepeats = False,
-    first_only: reader.FirstOnly = False,
-    min_length: reader.MinLength = 1,
-    on_empty: reader.OnEmpty = "error",
-    max_line: reader.MaxLine = reader.MAX_LINE,
-    max_name: reader.MaxName = reader.MAX_NAME,
-    max_columns: reader.MaxColumns = reader.MAX_COLUMNS,
-    max_unpacked: reader.MaxUnpacked = None,
-    max_steps: reader.MaxSteps = reader.MAX_STEPS,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Train and test models on folds of the labelled nodes, or on links or paths held out; compare them."""
-    reading = reader.gathered(
-        format=format,
-        delimiter=delimiter,
-        skip_columns=skip_columns,
-        trailing_count=trailing_count,
-        sequence=sequence,
-        order_by=order_by,
-        entity=entity,
-        path_column=path_column,
-        count_column=count_column,
-        source_column=source_column,
-        target_column=target_column,
-        max_gap=max_gap,
-        drop_repeats=drop_repeats,
-        first_only=first_only,
-        min_length=min_length,
-        on_empty=on_empty,
-        max_line=max_line,
-        max_name=max_name,
-        max_columns=max_columns,
-        max_unpacked=max_unpacked,
-        max_steps=max_steps,
-    )
     if task == "next":
         from honlearn.cli.links import Execution
         from honlearn.cli.next_evaluation import Division, evaluate_on_next_steps
@@ -180,7 +139,7 @@ def evaluate(
         how = Execution(jobs, dry_run, as_json, artefacts)
         evaluate_on_links(network, output, model, set_, seed, input, protocol, rebuild, how)
         return
-    from honlearn.cli.run_tables import print_rows, show_plan, tell_of_others
+    from honlearn.cli.run_tables import print_run, reported, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import reporter
     from honlearn.experiments import evaluate as engine
@@ -209,7 +168,6 @@ def evaluate(
         tell_of_others(output, grid)
         if artefacts:
             keep_facts(output, labels)
-        records = {}
         with reporter(len(grid)) as report:
             done = engine.evaluate(
                 data,
@@ -220,24 +178,11 @@ def evaluate(
                 processes=jobs,
                 watch=report,
             )
-            for job, record, ran in done:
-                report(job, record, ran)
-                records[job.digest] = record
-        rows = summarise([records[job.digest] for job in grid])
+            rows = summarise(reported(done, grid, report))
         about = {"network": str(network), "labels": str(labels), "nodes": len(data.nodes), "notes": notes}
         about |= {"command": words.command_line(), "machine": machine()}
         write_summary(output, rows, about)
-    if as_json:
-        import json
-
-        typer.echo(json.dumps({"run": str(output), **about, "rows": rows}, indent=2, ensure_ascii=False))
-    else:
-        print_rows(rows, COLUMNS)
-        if len(rows) > 1:
-            typer.echo(f"p: is the micro F1 that of {_named(rows[0])}? corrected resampled t-test")
-        typer.echo(
-            f"{output}: records.jsonl, summary.csv, summary.json; look at it: honlearn report {output}"
-        )
+    print_run(output, about, rows, COLUMNS, as_json, f"look at it: honlearn report {output}")
 
 
 def _refuse(options: Mapping[str, object], owner: str, instead: str) -> None:
@@ -318,7 +263,3 @@ def chosen_from(paths: Path | None, wanted: str) -> GramCounts | None:
 
         return count_grams(load_folder(paths).paths, DEFAULT_MAX_ORDER)
     return count_grams(str(paths), DEFAULT_MAX_ORDER)
-
-
-def _named(row: Mapping[str, Any]) -> str:
-    return f"{row['model']} {row['input']}"

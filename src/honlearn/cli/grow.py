@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from honlearn.cli import reader_options as reader
 
 
+@reader.reads_paths
 def grow(
     paths: Annotated[
         list[str],
@@ -49,27 +50,8 @@ def grow(
     ] = None,
     workers: Annotated[int, typer.Option(help="Threads that count while one reads.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was built as JSON.")] = False,
-    format: reader.Format = None,
-    delimiter: reader.Delimiter = None,
-    skip_columns: reader.SkipColumns = 0,
-    trailing_count: reader.TrailingCount = False,
-    sequence: reader.Sequence = None,
-    order_by: reader.OrderBy = None,
-    entity: reader.Entity = None,
-    path_column: reader.PathColumn = None,
-    count_column: reader.CountColumn = None,
-    source_column: reader.SourceColumn = None,
-    target_column: reader.TargetColumn = None,
-    max_gap: reader.MaxGap = None,
-    drop_repeats: reader.DropRepeats = False,
-    first_only: reader.FirstOnly = False,
-    min_length: reader.MinLength = 1,
-    on_empty: reader.OnEmpty = "error",
-    max_line: reader.MaxLine = reader.MAX_LINE,
-    max_name: reader.MaxName = reader.MAX_NAME,
-    max_columns: reader.MaxColumns = reader.MAX_COLUMNS,
-    max_unpacked: reader.MaxUnpacked = None,
-    max_steps: reader.MaxSteps = reader.MAX_STEPS,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Build a higher-order network from paths and write it, whole or not at all."""
     import time
@@ -83,32 +65,9 @@ def grow(
     longest = _order(order)
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     check_target(output)
-    options = reader.gathered(
-        format=format,
-        delimiter=delimiter,
-        skip_columns=skip_columns,
-        trailing_count=trailing_count,
-        sequence=sequence,
-        order_by=order_by,
-        entity=entity,
-        path_column=path_column,
-        count_column=count_column,
-        source_column=source_column,
-        target_column=target_column,
-        max_gap=max_gap,
-        drop_repeats=drop_repeats,
-        first_only=first_only,
-        min_length=min_length,
-        on_empty=on_empty,
-        max_line=max_line,
-        max_name=max_name,
-        max_columns=max_columns,
-        max_unpacked=max_unpacked,
-        max_steps=max_steps,
-    )
     started = time.perf_counter()
     source = paths[0] if len(paths) == 1 else paths
-    hon = build(source, longest, tau, min_support, alpha=alpha, n_workers=workers, **options)
+    hon = build(source, longest, tau, min_support, alpha=alpha, n_workers=workers, **reading)
     if not hon.n_edges:
         raise InputError(
             f"{', '.join(paths)}: no path has two entities, so the network would be empty; is the delimiter "

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from honlearn.hon.network import HigherOrderNetwork
 
 
+@reader.reads_paths
 def info(
     source: Annotated[
         str,
@@ -36,54 +37,18 @@ def info(
     order: Annotated[int, typer.Option(min=1, help="Paths: how far memory is tried, in entities.")] = 3,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    format: reader.Format = None,
-    delimiter: reader.Delimiter = None,
-    skip_columns: reader.SkipColumns = 0,
-    trailing_count: reader.TrailingCount = False,
-    sequence: reader.Sequence = None,
-    order_by: reader.OrderBy = None,
-    entity: reader.Entity = None,
-    path_column: reader.PathColumn = None,
-    count_column: reader.CountColumn = None,
-    max_gap: reader.MaxGap = None,
-    drop_repeats: reader.DropRepeats = False,
-    first_only: reader.FirstOnly = False,
-    min_length: reader.MinLength = 1,
-    on_empty: reader.OnEmpty = "error",
-    max_line: reader.MaxLine = reader.MAX_LINE,
-    max_name: reader.MaxName = reader.MAX_NAME,
-    max_columns: reader.MaxColumns = reader.MAX_COLUMNS,
-    max_unpacked: reader.MaxUnpacked = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Show what a network is made of, or how much memory helps to predict the steps of paths."""
     from honlearn.cli.kinds import is_network
     from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
 
-    options = reader.gathered(
-        format=format,
-        delimiter=delimiter,
-        skip_columns=skip_columns,
-        trailing_count=trailing_count,
-        sequence=sequence,
-        order_by=order_by,
-        entity=entity,
-        path_column=path_column,
-        count_column=count_column,
-        max_gap=max_gap,
-        drop_repeats=drop_repeats,
-        first_only=first_only,
-        min_length=min_length,
-        on_empty=on_empty,
-        max_line=max_line,
-        max_name=max_name,
-        max_columns=max_columns,
-        max_unpacked=max_unpacked,
-    )
-    if labels is None and not is_network([source], options):
+    if labels is None and not is_network([source], reading):
         from honlearn.cli.memory import describe_paths
 
-        describe_paths([source], options, order, seed, as_json)
+        describe_paths([source], reading, order, seed, as_json)
         return
     known = None if labels is None else read_labels(labels, label_column)
     facts = describe(load_network(source), known, top)

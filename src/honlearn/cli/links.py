@@ -143,7 +143,7 @@ def evaluate_on_links(
 ) -> None:
     """Hold out links again and again, test models on them, and print a table."""
     from honlearn.cli.evaluate import NO_MEMORY
-    from honlearn.cli.run_tables import print_rows, show_plan, tell_of_others
+    from honlearn.cli.run_tables import print_run, reported, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import LINKS_SHOWN, reporter
     from honlearn.experiments import links as engine
@@ -174,15 +174,11 @@ def evaluate_on_links(
         return
     with run_folder(output):
         tell_of_others(output, jobs)
-        records = {}
         with reporter(len(jobs), "repetition", LINKS_SHOWN) as report:
             done = engine.evaluate_links(
                 data, jobs, output, keep_artefacts=how.artefacts, processes=how.jobs, watch=report
             )
-            for job, record, ran in done:
-                report(job, record, ran)
-                records[job.digest] = record
-        rows = summarise([records[job.digest] for job in jobs], engine.SCORES)
+            rows = summarise(reported(done, jobs, report), engine.SCORES)
         about: dict[str, Any] = {
             "network": str(network),
             "task": "links",
@@ -191,16 +187,7 @@ def evaluate_on_links(
         }
         about |= {"command": words.command_line(), "machine": machine()}
         write_summary(output, rows, about)
-    if how.as_json:
-        import json
-
-        typer.echo(json.dumps({"run": str(output), **about, "rows": rows}, indent=2, ensure_ascii=False))
-        return
-    print_rows(rows, COLUMNS)
-    if len(rows) > 1:
-        first = f"{rows[0]['model']} {rows[0]['input']}"
-        typer.echo(f"p: is the AUPRC that of {first}? corrected resampled t-test")
-    typer.echo(f"{output}: records.jsonl, summary.csv, summary.json; look at it: honlearn report {output}")
+    print_run(output, about, rows, COLUMNS, how.as_json, f"look at it: honlearn report {output}")
 
 
 def grow_without(source: Path, network: HigherOrderNetwork) -> Rebuild:

@@ -29,6 +29,7 @@ Order = Annotated[
 ]
 
 
+@reader.reads_paths
 def next_steps(
     source: Source,
     after: Annotated[
@@ -49,24 +50,8 @@ def next_steps(
         Path | None, typer.Option("-o", "--output", metavar="CSV", help="Write .csv, .parquet or .json.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    format: reader.Format = None,
-    delimiter: reader.Delimiter = None,
-    skip_columns: reader.SkipColumns = 0,
-    trailing_count: reader.TrailingCount = False,
-    sequence: reader.Sequence = None,
-    order_by: reader.OrderBy = None,
-    entity: reader.Entity = None,
-    path_column: reader.PathColumn = None,
-    count_column: reader.CountColumn = None,
-    max_gap: reader.MaxGap = None,
-    drop_repeats: reader.DropRepeats = False,
-    first_only: reader.FirstOnly = False,
-    min_length: reader.MinLength = 1,
-    on_empty: reader.OnEmpty = "error",
-    max_line: reader.MaxLine = reader.MAX_LINE,
-    max_name: reader.MaxName = reader.MAX_NAME,
-    max_columns: reader.MaxColumns = reader.MAX_COLUMNS,
-    max_unpacked: reader.MaxUnpacked = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Show the likeliest next steps after a history, the end of the path among them."""
     from honlearn.cli.predict import check_output, emit
@@ -76,30 +61,10 @@ def next_steps(
         raise ParameterError('what came before? Give --after "A B", oldest first, or --after-file FILE')
     if output is not None:
         check_output(output)
-    options = reader.gathered(
-        format=format,
-        delimiter=delimiter,
-        skip_columns=skip_columns,
-        trailing_count=trailing_count,
-        sequence=sequence,
-        order_by=order_by,
-        entity=entity,
-        path_column=path_column,
-        count_column=count_column,
-        max_gap=max_gap,
-        drop_repeats=drop_repeats,
-        first_only=first_only,
-        min_length=min_length,
-        on_empty=on_empty,
-        max_line=max_line,
-        max_name=max_name,
-        max_columns=max_columns,
-        max_unpacked=max_unpacked,
-    )
-    between = options.get("delimiter") or ("," if source[0].endswith(".ngram") else None)
+    between = reading.get("delimiter") or ("," if source[0].endswith(".ngram") else None)
     histories = [word.split(between) for word in after or []]
     histories += _lines_of(after_file, between)
-    table = _table(source, options, order, histories, top, not anywhere)
+    table = _table(source, reading, order, histories, top, not anywhere)
     if output is not None or as_json or after_file is not None:
         emit(table, output, as_json)
         return

@@ -77,7 +77,7 @@ def evaluate_on_next_steps(
     paths: Path, output: Path, models: list[str], order: int, division: Division, how: Execution
 ) -> None:
     """Divide the paths, ask every model about the steps held out, and print a table."""
-    from honlearn.cli.run_tables import print_rows, show_plan, tell_of_others
+    from honlearn.cli.run_tables import print_run, reported, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import reporter
     from honlearn.experiments import next_steps as engine
@@ -95,25 +95,14 @@ def evaluate_on_next_steps(
         return
     with run_folder(output):
         tell_of_others(output, jobs)
-        records = {}
         with reporter(len(jobs), "fold", SHOWN) as report:
-            for job, record, ran in engine.evaluate_next(
-                data, jobs, output, processes=how.jobs, watch=report
-            ):
-                report(job, record, ran)
-                records[job.digest] = record
-        rows = summarise([records[job.digest] for job in jobs], engine.SCORES)
+            done = engine.evaluate_next(data, jobs, output, processes=how.jobs, watch=report)
+            rows = summarise(reported(done, jobs, report), engine.SCORES)
         about: dict[str, Any] = {"paths": str(paths), "task": "next", "folds": data.division}
         about |= {"command": words.command_line(), "machine": machine()}
         if how.artefacts and order > 1:
             about["sentence"] = engine.keep_memory(data, order, output).sentence
         write_summary(output, rows, about)
-    if how.as_json:
-        import json
-
-        typer.echo(json.dumps({"run": str(output), **about, "rows": rows}, indent=2, ensure_ascii=False))
-        return
-    print_rows(rows, COLUMNS)
-    if "sentence" in about:
+    print_run(output, about, rows, COLUMNS, how.as_json, f"look at it: honlearn report {output}")
+    if "sentence" in about and not how.as_json:
         typer.echo(about["sentence"])
-    typer.echo(f"{output}: records.jsonl, summary.csv, summary.json; look at it: honlearn report {output}")

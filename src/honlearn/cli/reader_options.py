@@ -1,20 +1,21 @@
-"""The options of ``honlearn grow`` that say how paths are read, one a keyword of :func:`honlearn.read_paths`.
+"""The options that say how paths are read, one per keyword of :func:`honlearn.read_paths`.
 
-In: words of the command line. Out: typer types for a command's signature, and :func:`gathered`, which makes
-of their values the keywords that :func:`honlearn.paths.as_source` takes. Nothing heavy is imported here.
+In: a command. Out: the same command with these options (:func:`reads_paths`); :func:`gathered` is their list,
+and makes of their values the keywords of the reader. Nothing heavy is imported here.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from honlearn.paths.options import FORMATS, ReaderOptions
-from honlearn.paths.options import MAX_COLUMNS as MAX_COLUMNS
-from honlearn.paths.options import MAX_LINE as MAX_LINE
-from honlearn.paths.options import MAX_NAME as MAX_NAME
-from honlearn.paths.options import MAX_STEPS as MAX_STEPS
+from honlearn.paths.options import FORMATS, MAX_COLUMNS, MAX_LINE, MAX_NAME, MAX_STEPS, ReaderOptions
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 _PANEL = "Reading paths"
 _TYPED_ESCAPES = {"\\t": "\t", "tab": "\t", "space": " ", "comma": ","}
@@ -97,27 +98,27 @@ MaxSteps = Annotated[
 
 def gathered(
     *,
-    format: str | None = None,
-    delimiter: str | None = None,
-    skip_columns: int = 0,
-    trailing_count: bool = False,
-    sequence: str | None = None,
-    order_by: str | None = None,
-    entity: str | None = None,
-    path_column: str | None = None,
-    count_column: str | None = None,
-    source_column: str | None = None,
-    target_column: str | None = None,
-    max_gap: str | None = None,
-    drop_repeats: bool = False,
-    first_only: bool = False,
-    min_length: int = 1,
-    on_empty: str = "error",
-    max_line: int = MAX_LINE,
-    max_name: int = MAX_NAME,
-    max_columns: int = MAX_COLUMNS,
-    max_unpacked: int | None = None,
-    max_steps: int = MAX_STEPS,
+    format: Format = None,
+    delimiter: Delimiter = None,
+    skip_columns: SkipColumns = 0,
+    trailing_count: TrailingCount = False,
+    sequence: Sequence = None,
+    order_by: OrderBy = None,
+    entity: Entity = None,
+    path_column: PathColumn = None,
+    count_column: CountColumn = None,
+    source_column: SourceColumn = None,
+    target_column: TargetColumn = None,
+    max_gap: MaxGap = None,
+    drop_repeats: DropRepeats = False,
+    first_only: FirstOnly = False,
+    min_length: MinLength = 1,
+    on_empty: OnEmpty = "error",
+    max_line: MaxLine = MAX_LINE,
+    max_name: MaxName = MAX_NAME,
+    max_columns: MaxColumns = MAX_COLUMNS,
+    max_unpacked: MaxUnpacked = None,
+    max_steps: MaxSteps = MAX_STEPS,
 ) -> dict[str, Any]:
     """Return the keywords of ``read_paths``; the delimiter may be spelt ``\\t`` or ``tab``.
 
@@ -129,3 +130,20 @@ def gathered(
         values["delimiter"] = _TYPED_ESCAPES.get(delimiter, delimiter)
     plain = ReaderOptions()
     return {name: value for name, value in values.items() if value != getattr(plain, name)}
+
+
+def reads_paths(command: Command) -> Command:
+    """Return `command` with the options of the reader, whose keywords it gets as the dictionary `reading`."""
+    own = inspect.signature(command, eval_str=True)
+    options = inspect.signature(gathered, eval_str=True).parameters
+    taken = [parameter for name, parameter in own.parameters.items() if name != "reading"]
+
+    @functools.wraps(command)
+    def reading_command(*args: Any, **given: Any) -> Any:
+        words = {name: given.pop(name) for name in options if name in given}
+        return command(*args, **given, reading=gathered(**words))
+
+    shown = own.replace(parameters=[*taken, *options.values()])
+    reading_command.__signature__ = shown  # type: ignore[attr-defined]
+    reading_command.__annotations__ = {name: one.annotation for name, one in shown.parameters.items()}
+    return reading_command  # type: ignore[return-value]

@@ -5,11 +5,15 @@ In: jobs and summaries of a run. Out: text on standard output and notes on stand
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 
 def show_plan(grid: Sequence[Any], output: Path, n_edges: Mapping[str, int], processes: int) -> None:
@@ -36,6 +40,36 @@ def tell_of_others(output: Path, jobs: Sequence[Any]) -> None:
         )
 
 
+def reported(done: Iterable[tuple[Any, Any, bool]], jobs: Sequence[Any], report: Any) -> list[Any]:
+    """Return the records of the jobs, in their order; each is reported as soon as it is there."""
+    records = {}
+    for job, record, ran in done:
+        report(job, record, ran)
+        records[job.digest] = record
+    return [records[job.digest] for job in jobs]
+
+
+def print_run(
+    output: Path,
+    about: Mapping[str, Any],
+    rows: list[dict[str, Any]],
+    columns: Mapping[str, tuple[str, int]],
+    as_json: bool,
+    more: str,
+) -> None:
+    """Print a run that is complete: a table, what p compares and which files there are; or all as JSON."""
+    if as_json:
+        import json
+
+        typer.echo(json.dumps({"run": str(output), **about, "rows": rows}, indent=2, ensure_ascii=False))
+        return
+    print_rows(rows, columns)
+    if len(rows) > 1:
+        first = f"{rows[0]['model']} {rows[0]['input']}"
+        typer.echo(f"p: is the {next(iter(columns))} that of {first}? corrected resampled t-test")
+    typer.echo(f"{output}: records.jsonl, summary.csv, summary.json; {more}")
+
+
 def print_rows(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, int]]) -> None:
     """Print one line for each row: mean ± deviation of the columns, header → (key, digits)."""
     from rich import box
@@ -57,16 +91,23 @@ def print_rows(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, int]
         ]
         p = [] if len(rows) == 1 else [p_text(row["p_value"])]
         table.add_row(row["model"], row["input"], *means, *p)
-    # A terminal that is too narrow even so breaks lines; what does not fit is not left out.
-    needed = console.measure(table, options=console.options.update(width=1000)).maximum
-    console.width = max(needed, console.width)
-    console.print(table)
+    print_whole(table, console)
     fits = rows[0]["records"]
     if fits == 1:
         typer.echo("one fit per model")
     else:
         alone = "; single: the mean learner alone" if any("single" in name for name in columns) else ""
         typer.echo(f"mean ± standard deviation over {fits} fits per model{alone}")
+
+
+def print_whole(table: Table, console: Console | None = None) -> None:
+    """Print a table; a terminal that is too narrow breaks its lines, and nothing is left out."""
+    from rich.console import Console
+
+    console = Console(highlight=False) if console is None else console
+    needed = console.measure(table, options=console.options.update(width=1000)).maximum
+    console.width = max(needed, console.width)
+    console.print(table)
 
 
 def _cell(mean: float | None, deviation: float | None, digits: int, gap: str) -> str:

@@ -7,7 +7,7 @@ bits, p-value, q-value and hardest step, as CSV, and a line that says how many a
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from honlearn.cli import reader_options as reader
 from honlearn.cli.next import Order
 
 
+@reader.reads_paths
 def score(
     source: Annotated[
         str, typer.Argument(metavar="NET|PATHS", help="A network, or paths that the model is made of.")
@@ -36,24 +37,8 @@ def score(
     top: Annotated[int, typer.Option(min=0, help="How many of the most anomalous paths to show.")] = 5,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-    format: reader.Format = None,
-    delimiter: reader.Delimiter = None,
-    skip_columns: reader.SkipColumns = 0,
-    trailing_count: reader.TrailingCount = False,
-    sequence: reader.Sequence = None,
-    order_by: reader.OrderBy = None,
-    entity: reader.Entity = None,
-    path_column: reader.PathColumn = None,
-    count_column: reader.CountColumn = None,
-    max_gap: reader.MaxGap = None,
-    drop_repeats: reader.DropRepeats = False,
-    first_only: reader.FirstOnly = False,
-    min_length: reader.MinLength = 1,
-    on_empty: reader.OnEmpty = "error",
-    max_line: reader.MaxLine = reader.MAX_LINE,
-    max_name: reader.MaxName = reader.MAX_NAME,
-    max_columns: reader.MaxColumns = reader.MAX_COLUMNS,
-    max_unpacked: reader.MaxUnpacked = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Score paths by a model of steps: bits, p-values against drawn paths, and the hardest step of each."""
     from honlearn.cli.next import step_model
@@ -65,29 +50,9 @@ def score(
     check_real("score", "alpha", alpha, 0, 1, open_below=True)
     if output is not None:
         check_output(output)
-    options = reader.gathered(
-        format=format,
-        delimiter=delimiter,
-        skip_columns=skip_columns,
-        trailing_count=trailing_count,
-        sequence=sequence,
-        order_by=order_by,
-        entity=entity,
-        path_column=path_column,
-        count_column=count_column,
-        max_gap=max_gap,
-        drop_repeats=drop_repeats,
-        first_only=first_only,
-        min_length=min_length,
-        on_empty=on_empty,
-        max_line=max_line,
-        max_name=max_name,
-        max_columns=max_columns,
-        max_unpacked=max_unpacked,
-    )
     # A network is told by its name or its first lines, whatever options the paths need.
-    model = step_model([source], {} if source.lower().endswith(".hon") else options, order)
-    asked = read_paths(paths[0] if len(paths) == 1 else paths, **options)
+    model = step_model([source], {} if source.lower().endswith(".hon") else reading, order)
+    asked = read_paths(paths[0] if len(paths) == 1 else paths, **reading)
     found = path_anomalies(model, asked, walks=walks, seed=seed)
     table = found.table()
     if output is None:

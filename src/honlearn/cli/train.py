@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _CHECKPOINT = ".checkpoint"
 
 
+@reader.reads_paths
 def train(
     network: Annotated[
         Path,
@@ -51,27 +52,8 @@ def train(
     order: choosing.Order = None,
     tau: choosing.Tau = None,
     min_support: choosing.MinSupport = None,
-    format: reader.Format = None,
-    delimiter: reader.Delimiter = None,
-    skip_columns: reader.SkipColumns = 0,
-    trailing_count: reader.TrailingCount = False,
-    sequence: reader.Sequence = None,
-    order_by: reader.OrderBy = None,
-    entity: reader.Entity = None,
-    path_column: reader.PathColumn = None,
-    count_column: reader.CountColumn = None,
-    source_column: reader.SourceColumn = None,
-    target_column: reader.TargetColumn = None,
-    max_gap: reader.MaxGap = None,
-    drop_repeats: reader.DropRepeats = False,
-    first_only: reader.FirstOnly = False,
-    min_length: reader.MinLength = 1,
-    on_empty: reader.OnEmpty = "error",
-    max_line: reader.MaxLine = reader.MAX_LINE,
-    max_name: reader.MaxName = reader.MAX_NAME,
-    max_columns: reader.MaxColumns = reader.MAX_COLUMNS,
-    max_unpacked: reader.MaxUnpacked = None,
-    max_steps: reader.MaxSteps = reader.MAX_STEPS,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Fit a model on every labelled node of a network, on its links, or on labelled paths, and save it."""
     from honlearn.experiments.evaluate import ModelSpec, NodeData
@@ -80,29 +62,6 @@ def train(
     from honlearn.labels import read_labels
 
     entry = None if task == "paths" else find_model(model, task)
-    reading = reader.gathered(
-        format=format,
-        delimiter=delimiter,
-        skip_columns=skip_columns,
-        trailing_count=trailing_count,
-        sequence=sequence,
-        order_by=order_by,
-        entity=entity,
-        path_column=path_column,
-        count_column=count_column,
-        source_column=source_column,
-        target_column=target_column,
-        max_gap=max_gap,
-        drop_repeats=drop_repeats,
-        first_only=first_only,
-        min_length=min_length,
-        on_empty=on_empty,
-        max_line=max_line,
-        max_name=max_name,
-        max_columns=max_columns,
-        max_unpacked=max_unpacked,
-        max_steps=max_steps,
-    )
     if entry is None:
         from honlearn.cli.path_classes import train_paths
 
@@ -226,7 +185,7 @@ def training_facts(estimator: Any, seconds: float) -> dict[str, Any]:
     facts["seconds"] = round(seconds, 2)
     facts["validation_score"] = _validation_score(estimator)
     if getattr(estimator, "kernel_proba_", None) is not None:
-        facts["kernel"] = estimator.kernel_share_
+        facts["kernel"] = round(float(estimator.kernel_share_), 4)
     if hasattr(estimator, "edge_power_"):
         facts["edge_power"] = estimator.edge_power_
     tried = choosing.tried(estimator)
@@ -289,9 +248,9 @@ def missing_line(missing: tuple[str, ...]) -> str:
 
 def _print(facts: dict[str, Any]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
+    from honlearn.cli.run_tables import print_whole
     from honlearn.results.record import model_name
 
     apart = ("model", "name", "learner", "missing", "tried")
@@ -302,4 +261,4 @@ def _print(facts: dict[str, Any]) -> None:
         words = key.split("_")
         table.add_column(" ".join(words), justify="right", min_width=max(map(len, words)))
     table.add_row(*("–" if value is None else f"{value:,}" for value in shown.values()))
-    Console(highlight=False).print(table)
+    print_whole(table)

@@ -94,7 +94,7 @@ def paper_space(entry: Entry, given: Mapping[str, Any] = {}) -> Space:
 
     grid = _DGE if entry.name.startswith("dge-") else PAPER.get(entry.name, {})
     # Given as width or n_layers, a size leaves the other open; the model itself has widths for both.
-    made = entry.estimator()
+    made: Any = entry.estimator()
     # The grid is that of the paper's learner: learners that are selected have no sizes to search for.
     usual = {"learner": made.default_learner, **given} if grid is _DGE else given
     flat, known = translated(made, given), entry.parameters(usual)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.hon.bayes_factor import bayes_factors
+from honlearn.hon.false_discovery import q_values
 from honlearn.hon.g_test import Rows, g_tests
 from honlearn.hon.trie import Trie
 
@@ -121,17 +122,4 @@ def together(levels: list[LevelEvidence]) -> Evidence:
 def _adjusted(p: NDArray[np.float64], tested: NDArray[np.bool_]) -> NDArray[np.float64]:
     q = np.ones(len(p))
     q[tested] = q_values(p[tested])
-    return q
-
-
-def q_values(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Benjamini and Hochberg's adjusted p-values: q_(i) = min over j ≥ i of p_(j)·n / j, at most 1.
-
-    >>> q_values(np.array([0.01, 0.04, 0.03, 0.5])).round(4).tolist()
-    [0.04, 0.0533, 0.0533, 0.5]
-    """
-    rank = np.argsort(p, kind="stable")
-    scaled = p[rank] * (len(p) / np.arange(1, len(p) + 1))
-    q = np.empty(len(p))
-    q[rank] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
     return q

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import chisquare, false_discovery_control, kstest
+from scipy.stats import chisquare, kstest
 from step_cases import distribution
 
 from honlearn.datasets.planted import synthetic
 from honlearn.errors import ParameterError
 from honlearn.hon.build import count_grams
 from honlearn.hon.steps.automaton import draw_walks
-from honlearn.hon.steps.false_discovery import q_values
 from honlearn.hon.steps.model import StepModel
 from honlearn.hon.steps.path_anomalies import path_anomalies
 from honlearn.paths.paths import Paths
@@ -85,13 +82,3 @@ def test_the_same_seed_gives_the_same_values() -> None:
     assert (one != other).any()
     with pytest.raises(ParameterError, match="'walks' parameter of path_anomalies must be"):
         path_anomalies(model, DATA, walks=0)
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
-def test_q_values_are_those_of_scipy(p: list[float]) -> None:
-    np.testing.assert_allclose(q_values(np.array(p)), false_discovery_control(p), atol=1e-12)
-
-
-def test_tests_that_are_left_out_count() -> None:
-    p = np.array([0.001, 0.004])
-    np.testing.assert_allclose(q_values(p, 10), q_values(np.append(p, np.ones(8)))[:2])

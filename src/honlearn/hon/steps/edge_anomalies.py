@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import check_integer, check_real
+from honlearn.hon.false_discovery import q_values
 from honlearn.hon.steps.contexts import suffixes
-from honlearn.hon.steps.false_discovery import q_values
 from honlearn.hon.trie import Trie
 from honlearn.jit import njit
 from honlearn.paths.vocabulary import Vocabulary

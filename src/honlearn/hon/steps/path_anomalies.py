@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import check_integer
+from honlearn.hon.false_discovery import q_values
 from honlearn.hon.steps.automaton import draw_walks
-from honlearn.hon.steps.false_discovery import q_values
 from honlearn.hon.steps.model import END_NAME, PathScores, StepModel
 from honlearn.paths.paths import Paths
 from honlearn.progress import progress

@@ -2,8 +2,8 @@
 
 One path is a chain of look-ups, each of which waits for the one before it. Sixteen paths go side by side, so
 that the processor fetches for all of them while it waits for one, and each round searches the edges of all
-with the same number of halvings, which takes no branch that has to be guessed: 2.7 CPU s for 17 million paths
-of four entities, where one path after the other took 5.3 s.
+with the same number of halvings, which takes no branch that has to be guessed. 17.1 million Air-like paths,
+at order 2, take 4.2 to 5.8 CPU s on a busy machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""False discovery rate: p-values → q-values (Benjamini and Hochberg, 1995)."""
+"""False discovery rate: p-values → q-values (Benjamini and Hochberg, 1995).
+
+The evidence for contexts (:mod:`honlearn.hon.evidence`) and the anomalies of paths and of edges
+(:mod:`honlearn.hon.steps`) are all decided by these.
+"""
 
 from __future__ import annotations
 
