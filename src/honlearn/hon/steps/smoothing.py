@@ -69,12 +69,20 @@ class _Draws(NamedTuple):
     ends: NDArray[np.float64]
 
 
+class _Sums(NamedTuple):
+    """Draws in all and by bend of the contexts of one order, float64 [C, 4], and of all of them together."""
+
+    rows: NDArray[np.float64]
+    total: float
+
+
 class _Fitted(NamedTuple):
-    """p(x | g) of each gram g + x, p(END | g) and γ(g) of each context, float64."""
+    """p(x | g) of each gram g + x, p(END | g) and γ(g) of each context, float64; sums of the longest."""
 
     p: NDArray[np.float64]
     end: NDArray[np.float64]
     gamma: NDArray[np.float64]
+    sums: _Sums
 
 
 @njit
@@ -260,18 +268,26 @@ def _weights(gain: NDArray[np.float64]) -> NDArray[np.float64]:
     return 1.0 / (1.0 + np.exp(np.minimum(-_TEMPER * gain, 50.0)) * (1.0 / share - 1.0))
 
 
-def _fit(tree: ContextTree, draws: _Draws, sample: int, weighted: bool) -> _Fitted:
-    """Return the probabilities of all orders, shortest contexts first."""
+def _fit(
+    tree: ContextTree, draws: _Draws, sample: int, weighted: bool, longest: _Sums | None = None
+) -> _Fitted:
+    """Return the probabilities of all orders, shortest contexts first.
+
+    `longest` are the sums of the longest contexts where they are known: their draws are always their counts.
+    """
     base = 1.0 / (tree.n_entities + 2)
     p, left = np.full(len(tree), base), np.full(int(tree.levels[-2]), base)
     end, end_left, gamma = (np.full(tree.n_contexts, base) for _ in range(3))
     room = np.empty((sample + 2, 7))
     for m in range(tree.order + 1):
         low, high = int(tree.levels[m]), int(tree.levels[m + 1])
-        sums = np.empty((high - low, 4))
-        total = _sums(low, high, tree.first, draws.grams, draws.ends, sums)
-        common = low, high, tree.first, tree.suffix, draws.grams, draws.ends, sums
-        rows = _sample(*common, left, end_left, base, total / sample, room) if total > 0 else 0
+        if longest is not None and m == tree.order:
+            sums = longest
+        else:
+            own = np.empty((high - low, 4))
+            sums = _Sums(own, _sums(low, high, tree.first, draws.grams, draws.ends, own))
+        common = low, high, tree.first, tree.suffix, draws.grams, draws.ends, sums.rows
+        rows = _sample(*common, left, end_left, base, sums.total / sample, room) if sums.total > 0 else 0
         n_of = _seen_times(low, high, tree.first, tree.count, tree.ends)
         d, a = fit_discounts(room[:rows], closed_form(n_of))
         weight = np.ones(high - low)
@@ -280,7 +296,7 @@ def _fit(tree: ContextTree, draws: _Draws, sample: int, weighted: bool) -> _Fitt
             weight = _weights(weight)
         _finish(*common, d, a, base, weight, m == tree.order, left, end_left, p, end, gamma)
     p[0] = p[tree.start] = 0.0
-    return _Fitted(p, end, gamma)
+    return _Fitted(p, end, gamma, sums)
 
 
 def smooth(tree: ContextTree, *, weighted: bool = True) -> Smoothed:
@@ -288,7 +304,7 @@ def smooth(tree: ContextTree, *, weighted: bool = True) -> Smoothed:
     counts = _Draws(tree.count.astype(np.float64), tree.ends.astype(np.float64))
     counts.grams[tree.start] = 0.0
     first = _fit(tree, counts, _SAMPLE // 2, weighted)
-    model = _fit(tree, _passed(tree, first), _SAMPLE, weighted)
+    model = _fit(tree, _passed(tree, first), _SAMPLE, weighted, first.sums)
     base = math.log2(tree.n_entities + 2)
     with np.errstate(divide="ignore"):
         bits, end = -np.log2(model.p), -np.log2(model.end)
