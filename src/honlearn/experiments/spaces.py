@@ -90,13 +90,15 @@ class Space:
 
 def paper_space(entry: Entry, given: Mapping[str, Any] = {}) -> Space:
     """Return the grid of Table 4 for a model, without what is `given` already or cannot stand beside it."""
-    from honlearn.tasks.nested import translated
+    from honlearn.tasks.nested import Nested, translated
 
     grid = _DGE if entry.name.startswith("dge-") else PAPER.get(entry.name, {})
     # Given as width or n_layers, a size leaves the other open; the model itself has widths for both.
     made: Any = entry.estimator()
     # The grid is that of the paper's learner: learners that are selected have no sizes to search for.
-    usual = {"learner": made.default_learner, **given} if grid is _DGE else given
+    usual = given
+    if grid is _DGE and issubclass(made, Nested):
+        usual = {"learner": made.default_learner, **given}
     flat, known = translated(made, given), entry.parameters(usual)
     kept, left_out = {}, []
     for size, choices in grid.items():
