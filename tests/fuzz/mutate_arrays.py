@@ -93,7 +93,7 @@ def pack_hon(header: dict[str, Any], arrays: Arrays) -> tuple[bytes, bytes]:
 
 def hon_file(header: bytes, data: bytes) -> bytes:
     """Return a ``.hon`` file with the checksum of this header."""
-    start = _HON.pack(b"\x89HON\r\n\x1a\n", 1, len(header), zlib.crc32(header), 0) + header
+    start = _HON.pack(b"\x89HON\r\n\x1a\n", 2, len(header), zlib.crc32(header), 0) + header
     return start + bytes(-len(start) % 64) + data
 
 

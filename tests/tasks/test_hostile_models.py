@@ -188,7 +188,7 @@ def test_a_file_elsewhere_is_not_listed(model: Path, tmp_path: Path) -> None:
         (put(COMPONENT + "n_learners", 2**40), "'n_learners' must be a whole number from 1 to"),
         (put(COMPONENT + "n_learners", 2**16), "does not belong to these weights|do not belong together"),
         (put(COMPONENT + "n_learners", 2), "do not belong together"),
-        (put(COMPONENT + "first_order", 3), "'first_order' must be"),
+        (put(COMPONENT + "network", 3), "'network' must be"),
         (put(COMPONENT + "magic", 3), "'magic' is not known"),
         (lambda config: config["components"].append(dict(config["components"][0])), "do not belong together"),
         (lambda config: config["components"][0].pop("share"), "'share' is not there"),
