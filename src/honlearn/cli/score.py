@@ -1,7 +1,7 @@
 """``honlearn score NET|PATHS PATHS``: which paths are anomalous, and at which step?
 
 In: what the model is made of (paths, or a network), and the paths to score. Out: one row per path with its
-bits, p-value, q-value and hardest step, as CSV, and a line that says how many are anomalous.
+bits, p-value, q-value and hardest step, as CSV, and a line with the number of anomalous paths.
 """
 
 from __future__ import annotations

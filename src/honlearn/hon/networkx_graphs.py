@@ -1,4 +1,4 @@
-"""A NetworkX graph → a network: the way in for whoever has a graph and no paths.
+"""A NetworkX graph → a network: for users who have a graph and no paths.
 
 In: a Graph, DiGraph, MultiGraph or MultiDiGraph. Out: a :class:`HigherOrderNetwork`, of first order unless
 labels have contexts, as those of :meth:`HigherOrderNetwork.to_networkx` have.
