@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from honlearn.errors import FormatError
-from honlearn.results.record import Record
+from honlearn.results.record import Record, Sizes
 from honlearn.results.runs import ModelRecords, Study
 from honlearn.results.summary import compare
 
@@ -104,6 +104,25 @@ def spread(values: Sequence[Any]) -> dict[str, Any] | None:
     return {"mean": statistics.fmean(known), "std": deviation, "values": values}
 
 
+def chosen_shares(sizes: Sequence[Sizes]) -> str:
+    """Return what bags of selected learners are made of, as mean shares over fits, largest first.
+
+    >>> from honlearn.results.record import ChosenComponent
+    >>> parts = (ChosenComponent("sage", 0.5, 2, 9, 0.5), ChosenComponent("gcn", 0.0, 1, 7, 0.3))
+    >>> chosen_shares([Sizes(components=parts, kernel_share=0.2)])
+    'sage on the higher-order network 50 %, gcn on the first-order network 30 %, path kernel 20 %'
+    """
+    total: dict[str, float] = {}
+    for one in sizes:
+        for part in one.components:
+            name = f"{part.learner} on the {'first' if part.order == 1 else 'higher'}-order network"
+            total[name] = total.get(name, 0.0) + part.share
+        total["path kernel"] = total.get("path kernel", 0.0) + (one.kernel_share or 0.0)
+    shares = {name: share / len(sizes) for name, share in total.items()}
+    ordered = sorted(shares.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {share:.0%}".replace("%", " %") for name, share in ordered if share >= 0.005)
+
+
 def what_was_run(study: Study, about: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return facts of a study, each with a name and a text."""
     records = [record for model in study.models for record in model.records]
@@ -119,6 +138,9 @@ def what_was_run(study: Study, about: Mapping[str, Any]) -> list[dict[str, str]]
         "Labels file": str(about.get("labels", "")) if study.task == "nodes" else "",
         "Last fit": study.finished.replace("T", " ").replace("+00:00", " UTC"),
     }
+    for model in study.models:
+        if any(record.sizes.components for record in model.records):
+            facts[f"Shares in {model.name}"] = chosen_shares([record.sizes for record in model.records])
     made_with = records[-1].versions
     facts["Made with"] = ", ".join(f"{name} {version}" for name, version in made_with.items())
     return [{"name": name, "text": text} for name, text in facts.items() if text]
