@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.overrides import TorchFunctionMode
 
 from honlearn.errors import FormatError, HonlearnError
 from honlearn.hon.network import HigherOrderNetwork
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 # Numbers that a model may hold beside its weights and its network.
 _SPARE = 2**22
+# What makes a tensor of a size that is asked for.
+_MAKERS = frozenset(
+    f"{new}{name}" for name in ("empty", "zeros", "ones", "full", "rand", "randn") for new in ("", "new_")
+) | {"empty_strided"}
 # The dtypes of classes that are numbers, as NumPy names them.
 _NUMBERS = re.compile(r"\|b1|[<>=|]?[iu][1248]|[<>=]?f[248]")
 
@@ -100,28 +104,37 @@ def built_from(
         raise FormatError(f"{folder}: config and weights do not belong together ({said})") from None
 
 
-class _Bounded(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class _Bounded(TorchFunctionMode):
     """Refuses to make tensors of more numbers than `most` in all."""
 
     def __init__(self, most: int) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.left = most
 
-    def __torch_dispatch__(
+    def __torch_function__(
         self,
         func: Callable[..., Any],
         types: Sequence[type],
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        # Only makers of new tensors take a size first.
-        if args and isinstance(args[0], (list, torch.Size)) and all(isinstance(n, int) for n in args[0]):
-            self.left -= math.prod(args[0])
-            if self.left < 0:
-                raise FormatError(
-                    f"a tensor of {shown(list(args[0]))} numbers does not belong to these weights"
-                )
+        size = _size_asked(func, args, kwargs or {})
+        self.left -= math.prod(size)
+        if self.left < 0:
+            raise FormatError(f"a tensor of {shown(list(size))} numbers does not belong to these weights")
         return func(*args, **(kwargs or {}))
+
+
+def _size_asked(func: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sequence[int]:
+    """Return the size of the tensor that a call is to make; (0,) for calls that take no size.
+
+    A size is the first argument (of a method: the one after the tensor), as one sequence or spelt out.
+    """
+    if getattr(func, "__name__", "") not in _MAKERS:
+        return (0,)
+    given = args[1:] if args and isinstance(args[0], torch.Tensor) else args
+    size = kwargs.get("size", given[0] if given and not isinstance(given[0], int) else given)
+    return size if all(isinstance(n, int) for n in size) else (0,)
 
 
 def check_probabilities(values: NDArray[Any], name: str) -> None:
