@@ -12,8 +12,8 @@ from honlearn.experiments.link_metrics import hits_at, link_scores, mean_recipro
 from honlearn.experiments.links import LinkData, LinkProtocol, evaluate_links, plan_links
 from honlearn.experiments.registry import find_model, model_names
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.paths.pairs import cut_paths
 from honlearn.results.summary import summarise
-from honlearn.tasks.link_split import cut_paths
 
 QUICK = {"n_learners": 2, "widths": (6, 6), "pair_width": 4, "max_epochs": 2, "n_threads": 1}
 

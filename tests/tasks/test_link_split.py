@@ -13,8 +13,9 @@ from link_cases import linked_communities
 import honlearn as hl
 from honlearn.errors import InputError, ParameterError
 from honlearn.hon.edgelist import from_edges
+from honlearn.paths.pairs import cut_paths
 from honlearn.sampling.pairs import edge_keys, linked_keys, pair_keys
-from honlearn.tasks.link_split import cut_paths, hide_pairs, split_links
+from honlearn.tasks.link_split import hide_pairs, split_links
 
 
 @pytest.mark.parametrize("directed", [True, False])

@@ -65,7 +65,7 @@ class GrownAnew:
     def __call__(self, pairs: list[tuple[str, str]]) -> HigherOrderNetwork:
         """Return the network of the paths that are cut wherever they step between the ends of a pair."""
         from honlearn.hon.build import grow
-        from honlearn.tasks.link_split import cut_paths
+        from honlearn.paths.pairs import cut_paths
 
         asked = self.parameters
         cut = cut_paths(self.paths, pairs)

@@ -26,6 +26,8 @@ from honlearn.hon.nodes import MAX_ORDER
 from honlearn.hon.prune import divergences, kept_contexts, pass_threshold
 from honlearn.hon.statistics import DEFAULT_ALPHA, GrowParameters
 from honlearn.hon.trie import Trie, trie_from_windows
+from honlearn.hon.without_pairs import trie_without
+from honlearn.paths.pairs import Pairs
 from honlearn.paths.paths import PathChunk, Paths
 from honlearn.paths.source import as_source
 from honlearn.paths.stream import PathStream, collect
@@ -152,6 +154,19 @@ class GramCounts:
         return build_network(
             self._trie, self.vocabulary, self._divergences(order), told, parameters, evidence
         )
+
+    def without(self, pairs: Pairs) -> GramCounts:
+        """Return the counts without every gram that holds a step between the ends of a pair, either way.
+
+        `pairs` are codes in :attr:`vocabulary`, int32 [m, 2]. They are the counts of the paths cut at these
+        steps, without a new count; see :func:`honlearn.hon.without_pairs.trie_without`.
+
+        >>> counts = count_grams([["A", "C", "D"], ["B", "C", "E"]] * 5, order=2)
+        >>> hidden = counts.vocabulary.codes(["C", "A"]).reshape(-1, 2)
+        >>> list(counts.without(hidden).grow(alpha=1).nodes)
+        ['B', 'C', 'D', 'E', 'C|B']
+        """
+        return GramCounts(trie_without(self._trie, pairs), self.vocabulary)
 
     def steps(self, order: int | None = None) -> StepModel:
         """Return the smoothed model of the next step, of at most `order`, made once per order.

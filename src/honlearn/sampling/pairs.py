@@ -16,21 +16,21 @@ from numpy.typing import NDArray
 from honlearn.errors import InputError
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.mixing import splitmix64_array
+from honlearn.paths.pairs import Keys, Pairs, among, keyed_pairs, pair_keys
 from honlearn.seeds import Label, derive_seed
 
-Pairs = NDArray[np.int32]
-Keys = NDArray[np.int64]
-
-
-def pair_keys(pairs: Pairs, n_entities: int, directed: bool = True) -> Keys:
-    """Return one number for each pair [B, 2] of entities; without direction (u, v) and (v, u) share it."""
-    u, v = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
-    return u * n_entities + v if directed else np.minimum(u, v) * n_entities + np.maximum(u, v)
-
-
-def keyed_pairs(keys: Keys, n_entities: int) -> Pairs:
-    """Return the pairs int32 [B, 2] of :func:`pair_keys`."""
-    return np.stack([keys // n_entities, keys % n_entities], 1).astype(np.int32)
+# The numbers of pairs are made in `paths`; whoever draws pairs has them from here, too.
+__all__ = [
+    "Keys",
+    "PairSampler",
+    "Pairs",
+    "count_unlinked",
+    "draw_unlinked",
+    "edge_keys",
+    "keyed_pairs",
+    "linked_keys",
+    "pair_keys",
+]
 
 
 def edge_keys(network: HigherOrderNetwork, directed: bool = True) -> Keys:
@@ -175,20 +175,13 @@ def draw_unlinked(
     if free < 4 * count:
         u, v = np.divmod(np.arange(n_entities**2), n_entities)
         every = np.flatnonzero(u != v if directed else u < v)
-        left = every[~_among(every, taken)]
+        left = every[~among(every, taken)]
         return keyed_pairs(random.permutation(left)[:count], n_entities)
     found = np.empty(0, np.int64)
     while len(found) < count:
         some = random.integers(0, n_entities, (2 * (count - len(found)) + 16, 2), dtype=np.int32)
         keys = pair_keys(some[some[:, 0] != some[:, 1]], n_entities, directed)
-        found = np.concatenate([found, keys[~_among(keys, taken)]])
+        found = np.concatenate([found, keys[~among(keys, taken)]])
         _, first = np.unique(found, return_index=True)
         found = found[np.sort(first)]
     return keyed_pairs(found[:count], n_entities)
-
-
-def _among(keys: Keys, taken: Keys) -> NDArray[np.bool_]:
-    """Return whether each key is one of `taken`, which ascends."""
-    if not len(taken):
-        return np.zeros(len(keys), bool)
-    return np.asarray(taken[np.minimum(np.searchsorted(taken, keys), len(taken) - 1)] == keys)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError, check_choice, check_real
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.paths.paths import Paths
 from honlearn.sampling.pairs import (
     Keys,
     Pairs,
@@ -165,25 +164,3 @@ class _Partners:
                 self.left[v] -= 1
             taken.append(key)
         return np.array(taken, np.int64)
-
-
-def cut_paths(paths: Paths, pairs: list[tuple[str, str]]) -> Paths:
-    """Return the paths cut in two wherever they step between the entities of one of these pairs.
-
-    Growing a network from what is left is the stricter protocol: no context, no count and no threshold has
-    ever seen a hidden step.
-
-    >>> cut = cut_paths(Paths.from_lists([["A", "C", "D", "C"]], counts=[3]), [("D", "C")])
-    >>> list(cut), cut.counts.tolist()
-    ([('A', 'C'), ('D',), ('C',)], [3, 3, 3])
-    """
-    size = len(paths.vocabulary)
-    known = [pair for pair in pairs if pair[0] in paths.vocabulary and pair[1] in paths.vocabulary]
-    ends = np.array([[paths.vocabulary.index(name) for name in pair] for pair in known], np.int32)
-    hidden = np.unique(pair_keys(ends.reshape(-1, 2), size, directed=False))
-    steps = np.stack([paths.codes[:-1], paths.codes[1:]], 1)
-    cuts = 1 + np.flatnonzero(np.isin(pair_keys(steps, size, directed=False), hidden))
-    offsets = np.union1d(paths.offsets, cuts)
-    row = np.searchsorted(paths.offsets, offsets[:-1], "right") - 1
-    counts = None if paths.counts is None else paths.counts[row]
-    return Paths(paths.codes, offsets, paths.vocabulary, counts)
