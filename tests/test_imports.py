@@ -25,6 +25,7 @@ BASE = {
     "progress",
     "seeds",
     "stored",
+    "versions",
     "writing",
 }
 # What stands at the start of the flow uses only errors, and these what is named.

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from honlearn.tasks import DGELinkPredictor as DGELinkPredictor
     from honlearn.tasks import PathClassifier as PathClassifier
     from honlearn.tasks import split_links as split_links
+    from honlearn.tasks.model_card import model_card as model_card
     from honlearn.tasks.settings import Pairs as Pairs
     from honlearn.tasks.settings import PathKernel as PathKernel
     from honlearn.tasks.settings import Structure as Structure
@@ -51,6 +52,7 @@ _HOME = {
     "DGELinkPredictor": "honlearn.tasks",
     "PathClassifier": "honlearn.tasks",
     "load_model": "honlearn.baselines.saving",
+    "model_card": "honlearn.tasks.model_card",
     "split_links": "honlearn.tasks",
     "Pairs": "honlearn.tasks.settings",
     "PathKernel": "honlearn.tasks.settings",

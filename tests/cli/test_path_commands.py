@@ -41,7 +41,7 @@ def test_train_and_predict(honlearn: Run, data: Path) -> None:
     facts = json.loads(done.out)
     assert (facts["paths"], facts["classes"], facts["name"]) == (20, 2, "PathClassifier")
     assert sorted(path.name for path in model.iterdir() if path.suffix) == [
-        "config.json", "network.hon", "weights.safetensors",
+        "README.md", "config.json", "network.hon", "training.json", "weights.safetensors",
     ]  # fmt: skip
     # New paths are read as those of the training were.
     (data / "new.csv").write_text("case,t,stop\nx,2,C\nx,1,B\ny,1,C\ny,2,B\nx,3,D\n")

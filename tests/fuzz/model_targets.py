@@ -55,6 +55,7 @@ def _make_bags(folder: Path) -> None:
 
 
 def _use_model(path: Path) -> None:
+    hl.model_card(path)
     model = hl.load_model(path)
     names = list(model.network.vocabulary.names)[:3]
     asked = [(names[0], names[-1]), (names[-1], names[0])] if path.name.startswith("links") else names
@@ -74,6 +75,7 @@ def _make_path_models(folder: Path) -> None:
 
 
 def _use_path_model(path: Path) -> None:
+    hl.model_card(path)
     model = hl.load_model(path)
     use_probabilities(model.predict_proba([["A", "hub", "a"], ["new", "B"]]), len(model.classes_))
     model.top_grams(3)

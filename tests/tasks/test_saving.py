@@ -111,8 +111,10 @@ def test_loading_an_ensemble_imports_no_baseline(saved: Path) -> None:
 
 def test_no_pickle_is_in_the_folder(saved: Path) -> None:
     assert sorted(path.name for path in saved.iterdir()) == [
+        "README.md",
         "config.json",
         "network.hon",
+        "training.json",
         "weights.safetensors",
     ]
 

@@ -29,6 +29,7 @@ from honlearn.stored import Spec
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
 from honlearn.tasks.estimator import described
+from honlearn.tasks.fit_facts import Clock
 from honlearn.tasks.html import Shown
 from honlearn.tasks.inputs import Labels, NamePairs, Names
 
@@ -146,7 +147,7 @@ class NodeBaseline(Baseline):
 
     def fit(self, X: Names, y: Labels) -> Any:
         """Train on the nodes named in X with labels y; other nodes of the network take part unlabelled."""
-        name = type(self).__name__
+        name, clock = type(self).__name__, Clock()
         network = check.network(name, self.network)
         nodes = check.node_codes(name, network, X, "fit")
         self.classes_, codes = check.class_codes(y, len(nodes))
@@ -154,6 +155,7 @@ class NodeBaseline(Baseline):
         self.seed_ = root_seed(self.random_state)
         with threads(self.n_threads, name):
             self._fit_nodes(nodes, codes, len(self.classes_))
+        self.fit_facts_ = clock.facts("nodes", self.classes_[codes], nodes)
         return self
 
     def predict_proba(self, X: Names) -> NDArray[np.float32]:
@@ -185,7 +187,7 @@ class LinkBaseline(Baseline):
 
         `exclude` names pairs that are held out for a test: they and their ways back are no examples.
         """
-        name = type(self).__name__
+        name, clock = type(self).__name__, Clock()
         network = check.network(name, self.network)
         self._check()
         self.seed_ = root_seed(self.random_state)
@@ -194,6 +196,7 @@ class LinkBaseline(Baseline):
         self.classes_ = np.array([0, 1])
         with threads(self.n_threads, name):
             self._fit_pairs(examples, unlinked)
+        self.fit_facts_ = clock.facts("pairs", examples.labels, examples.pairs)
         return self
 
     @property

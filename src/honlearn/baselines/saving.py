@@ -16,6 +16,7 @@ from honlearn.hon.formats import load_network
 from honlearn.learners.torch_learner import Make
 from honlearn.stored import check_arrays, shown
 from honlearn.tasks import saving
+from honlearn.tasks.fit_facts import restore_facts
 from honlearn.tasks.loading import (
     built_from,
     check_probabilities,
@@ -48,7 +49,8 @@ def save_baseline(model: Baseline, folder: str | os.PathLike[str]) -> None:
         # JSON has no NaN: what a phase does not have is null.
         "history": [{n: None if v != v else v for n, v in row.items()} for row in rows],
     }
-    write_model(folder, type(model).__name__, config, model.state_, model.network)
+    facts = getattr(model, "fit_facts_", None)
+    write_model(folder, type(model).__name__, config, model.state_, model.network, facts=facts)
 
 
 def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
@@ -83,6 +85,7 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
         model._restore(tensors)
         if hasattr(model, "module_"):
             check_types(tensors, model.module_)
+        restore_facts(model, folder, config)
     return model
 
 

@@ -1,6 +1,7 @@
-"""``honlearn info NET|PATHS [LABELS]``: sizes, families, homophily, the strongest dependencies of a network.
+"""``honlearn info NET|PATHS|MODEL [LABELS]``: sizes, families, homophily, dependencies of a network.
 
-In: a network file and perhaps a CSV of classes; or paths (:mod:`honlearn.cli.memory`). Out: tables on
+In: a network file and perhaps a CSV of classes; or paths (:mod:`honlearn.cli.memory`), or a model folder
+(:mod:`honlearn.cli.card`). Out: tables on
 standard output, or the same as JSON.
 """
 
@@ -24,8 +25,9 @@ def info(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="NET|PATHS",
-            help="Network: .hon, .txt (GrowHON's edge list) or .parquet; or a file or pattern of paths.",
+            metavar="NET|PATHS|MODEL",
+            help="Network: .hon, .txt (GrowHON's edge list) or .parquet; a file or pattern of paths; or the "
+            "folder of a model.",
         ),
     ],
     labels: Annotated[
@@ -40,11 +42,19 @@ def info(
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Show what a network is made of, or how much memory helps to predict the steps of paths."""
-    from honlearn.cli.kinds import is_network
+    """Show what a network is made of, how much memory helps to predict paths, or the card of a model."""
+    from honlearn.cli.kinds import is_model, is_network
+    from honlearn.errors import ParameterError
     from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
 
+    if is_model(source):
+        from honlearn.cli.card import show_card
+
+        if labels is not None or reading:
+            raise ParameterError(f"{source} is a model: its card needs neither LABELS nor options of reading")
+        show_card(source, as_json)
+        return
     if labels is None and not is_network([source], reading):
         from honlearn.cli.memory import describe_paths
 
@@ -192,7 +202,7 @@ def _changes(record: dict[str, Any]) -> str:
     return "; ".join(f"{s['target']} {s['without']:.2f}→{s['probability']:.2f}" for s in shifts)
 
 
-def _shown(text: str) -> str:
+def shown_text(text: str) -> str:
     """Return `text` fit for a terminal: control characters as escapes, markup as it is."""
     from rich.markup import escape
 
@@ -204,10 +214,11 @@ def table_of(title: str, header: list[str], rows: Any, *, last_left: bool = True
     from rich import box
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE, show_header=any(header))
+    width = len(title) + 2  # a title longer than its table would be broken
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, show_header=any(header), min_width=width)
     for number, name in enumerate(header):
         last = last_left and number == len(header) - 1 and len(header) > 3
         table.add_column(name, justify="left" if number == 0 or last else "right")
     for row in rows:
-        table.add_row(*(_shown(cell) if isinstance(cell, str) else f"{cell:,}" for cell in row))
+        table.add_row(*(shown_text(cell) if isinstance(cell, str) else f"{cell:,}" for cell in row))
     return table

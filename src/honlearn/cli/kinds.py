@@ -1,8 +1,8 @@
-"""Is a file a network or paths? Commands that take either ask here, before anything is read at length.
+"""Is a word a network, paths or a model? Commands that take several of them ask here, before a long reading.
 
-In: words of the command line. Out: True for a network. An extension that only networks have decides; a text
-or Parquet file is a network where its first lines, or its columns, are those of an edge list. Options of the
-reader say that it is paths.
+In: words of the command line. Out: True or False. A model is a folder with a config. An extension that only
+networks have decides; a text or Parquet file is a network where its first lines, or its columns, are those of
+an edge list. Options of the reader tell that it is paths.
 """
 
 from __future__ import annotations
@@ -13,6 +13,11 @@ from pathlib import Path
 from typing import Any
 
 _LINES = 100
+
+
+def is_model(source: str) -> bool:
+    """Return whether a word names the folder of a model."""
+    return (Path(source).expanduser() / "config.json").is_file()
 
 
 def is_network(source: Sequence[str], options: Mapping[str, Any]) -> bool:

@@ -90,8 +90,7 @@ def _save(model: Any, folder: Path) -> None:
     """Write the model into the folder while no other process does, its config last."""
     import shutil
 
-    from honlearn.tasks.storage import CONFIG
-    from honlearn.writing.atomic import move_files
+    from honlearn.tasks.storage import move_model
     from honlearn.writing.locks import locked_folder
 
     with locked_folder(folder):
@@ -99,7 +98,7 @@ def _save(model: Any, folder: Path) -> None:
         shutil.rmtree(hidden, ignore_errors=True)
         hidden.mkdir()
         model.save(hidden / "model")
-        move_files(hidden / "model", folder, last=CONFIG)
+        move_model(hidden / "model", folder)
         shutil.rmtree(hidden)
 
 

@@ -129,8 +129,7 @@ def fit_in_folder(
     import shutil
 
     from honlearn.results.records import digest_of, network_digest
-    from honlearn.tasks.storage import CONFIG
-    from honlearn.writing.atomic import move_files
+    from honlearn.tasks.storage import move_model
     from honlearn.writing.locks import locked_folder
 
     with locked_folder(folder):
@@ -154,8 +153,7 @@ def fit_in_folder(
         draft = hidden / "model"
         shutil.rmtree(draft, ignore_errors=True)
         estimator.save(draft)
-        # Its config last: a folder without one is no model to anybody.
-        move_files(draft, folder, last=CONFIG)
+        move_model(draft, folder)
         shutil.rmtree(hidden)
     return estimator
 
@@ -209,6 +207,8 @@ def check_folder(folder: Path, force: bool) -> None:
 
     from honlearn.errors import HonlearnError, InputError
     from honlearn.stored import read_json
+    from honlearn.tasks import card_text
+    from honlearn.tasks.fit_facts import FILE as TRAINING
     from honlearn.tasks.storage import CONFIG, FORMAT, NETWORK, OTHER_NETWORK, WEIGHTS
     from honlearn.writing.atomic import is_draft
     from honlearn.writing.locks import LOCK_FILE
@@ -217,7 +217,8 @@ def check_folder(folder: Path, force: bool) -> None:
         raise InputError(f"{folder}: there is a file of this name; name a folder")
     if force or not folder.exists():
         return
-    own = {CONFIG, WEIGHTS, NETWORK, OTHER_NETWORK, _CHECKPOINT, LOCK_FILE}
+    own = {CONFIG, WEIGHTS, NETWORK, OTHER_NETWORK, TRAINING, _CHECKPOINT, LOCK_FILE}
+    own |= {card_text.FILE} if card_text.is_own(folder / card_text.FILE) else set()
     there = [path.name for path in folder.iterdir()]
     foreign = sorted(name for name in there if name not in own and not is_draft(name))
     if (folder / CONFIG).is_file():

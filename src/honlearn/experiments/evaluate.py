@@ -22,7 +22,6 @@ from honlearn.experiments.folds import Folds
 from honlearn.experiments.predictions import Predictions
 from honlearn.experiments.registry import EXECUTION, STRUCTURE, Entry
 from honlearn.experiments.runner import Watch, run_all, threads_for
-from honlearn.experiments.versions import versions
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.results.artefacts import answers_path
@@ -37,6 +36,7 @@ from honlearn.results.record import (
 )
 from honlearn.results.records import digest_of, network_digest, plain
 from honlearn.seeds import derive_seed
+from honlearn.versions import versions
 from honlearn.writing.atomic import atomic_binary
 
 if TYPE_CHECKING:

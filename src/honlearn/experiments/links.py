@@ -22,13 +22,13 @@ from honlearn.experiments.artefacts import keep_data, keep_link_answers
 from honlearn.experiments.evaluate import GROWN, ModelSpec, named_inputs
 from honlearn.experiments.link_metrics import HITS, link_scores
 from honlearn.experiments.runner import Watch, run_all, threads_for
-from honlearn.experiments.versions import versions
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.statistics import GrowParameters
 from honlearn.paths.paths import Paths
 from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
 from honlearn.results.records import digest_of, network_digest, plain
 from honlearn.seeds import derive_seed
+from honlearn.versions import versions
 
 SCORES = ("auprc", "auroc", "mrr", *(f"hits_at_{k}" for k in HITS), "single_auprc", "gain", "disagreement")
 Rebuild = Callable[[list[tuple[str, str]]], HigherOrderNetwork]

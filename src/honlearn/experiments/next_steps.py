@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from honlearn.errors import FormatError, InputError, check_integer
 from honlearn.experiments.next_models import BY_ORDER, LONGEST_LIST, MODELS, StepScores, find_next_model
 from honlearn.experiments.runner import Watch, run_all
-from honlearn.experiments.versions import versions
 from honlearn.hon.steps.memory import divided, gain_of_parts, weighted
 from honlearn.paths.paths import Paths
 from honlearn.results.artefacts import Memory, read_memory, write_memory
 from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
 from honlearn.results.records import digest_of
 from honlearn.seeds import derive_seed
+from honlearn.versions import versions
 
 POSITIONS = (1, 2, 3, 4)
 """How many entities came before: 1, 2, 3, and 4 or more."""

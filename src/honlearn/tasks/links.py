@@ -31,6 +31,7 @@ from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
 from honlearn.tasks.choice import Candidate
 from honlearn.tasks.estimator import EnsembleEstimator, disagreement
+from honlearn.tasks.fit_facts import Clock
 from honlearn.tasks.inputs import Labels, NamePairs
 from honlearn.tasks.link_split import hide_pairs
 from honlearn.tasks.nested import refuse_old
@@ -127,6 +128,7 @@ class DGELinkPredictor(EnsembleEstimator):
         Without X every linked pair is trained on, and as many pairs that are not; `exclude` names pairs that
         are held out for a test: they and their ways back are no examples of either kind.
         """
+        clock = Clock()
         self.seed_ = root_seed(self.random_state)
         # Pairs are read more than once, which an iterator does not survive.
         X, exclude = (list(pairs) if isinstance(pairs, Iterator) else pairs for pairs in (X, exclude))
@@ -143,6 +145,7 @@ class DGELinkPredictor(EnsembleEstimator):
         self.classes_ = np.array([0, 1])
         self.n_linked_ = int(examples.labels.sum())
         self._remember(shape, fitted, options)
+        self.fit_facts_ = clock.facts("pairs", examples.labels, examples.pairs)
         return self
 
     @property

@@ -21,6 +21,7 @@ from honlearn.learners import Learner
 from honlearn.paths.paths import Paths
 from honlearn.tasks import parameters as check
 from honlearn.tasks.component import Component, members_table, mixed_proba
+from honlearn.tasks.fit_facts import Clock
 from honlearn.tasks.inputs import Labels, Names, Weights
 from honlearn.tasks.nested import AUTO, refuse_old
 from honlearn.tasks.node_fit import NodeFitting
@@ -140,7 +141,10 @@ class DGEClassifier(NodeFitting):
 
     def fit(self, X: Names, y: Labels, sample_weight: Weights | None = None) -> DGEClassifier:
         """Train on the nodes named in X with labels y; other nodes of the network take part unlabelled."""
+        clock = Clock()
         self._fit(X, y, sample_weight)
+        classes, known = self._prepare(X, y, sample_weight)
+        self.fit_facts_ = clock.facts("nodes", classes[known.labels], known.nodes)
         return self
 
     def _saved_shape(self) -> Architecture:

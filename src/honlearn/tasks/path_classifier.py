@@ -24,6 +24,7 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.paths.paths import Paths
 from honlearn.seeds import root_seed
 from honlearn.tasks import parameters as check
+from honlearn.tasks.fit_facts import Clock
 from honlearn.tasks.html import Shown
 from honlearn.tasks.inputs import Labels, Weights
 from honlearn.tasks.logistic import choose_logistic, fit_logistic
@@ -108,6 +109,7 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         A path with a count weighs as much as so many; `sample_weight` multiplies that.
         """
         self.check()
+        clock = Clock()
         paths = as_paths(X, "fit")
         self.classes_, codes = check.class_codes(y, len(paths), "path")
         if len(self.classes_) < 2:
@@ -133,6 +135,8 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         # How the paths of a file were read; the command line sets it, so that new ones are read alike.
         self.reading_: dict[str, Any] = {}
         self.n_parameters_ = self.logistic_.coef.size + self.logistic_.intercept.size
+        labels = self.classes_[codes]
+        self.fit_facts_ = clock.facts("paths", labels, paths.codes, paths.offsets)
         return self
 
     def predict_proba(self, X: Paths | Iterable[Sequence[object]]) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from honlearn.hon.invariants import check_names
 from honlearn.paths.options import ReaderOptions
 from honlearn.paths.vocabulary import Vocabulary
 from honlearn.stored import Fields, Spec, check_arrays
+from honlearn.tasks.fit_facts import restore_facts
 from honlearn.tasks.loading import read_classes, read_parameters, read_table
 from honlearn.tasks.logistic import Logistic
 from honlearn.tasks.path_grams import PathGrams
@@ -61,7 +62,8 @@ def save_path_classifier(model: PathClassifier, folder: str | os.PathLike[str]) 
     arrays |= {f"keys.{i}": keys for i, keys in enumerate(model.grams_.keys)}
     # Copies, since torch takes no array that cannot be written to.
     tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
-    write_model(folder, type(model).__name__, config, tensors, model.network_)
+    facts = getattr(model, "fit_facts_", None)
+    write_model(folder, type(model).__name__, config, tensors, model.network_, facts=facts)
 
 
 def load_path_classifier(folder: str | os.PathLike[str], config: Fields) -> PathClassifier:
@@ -89,6 +91,7 @@ def load_path_classifier(folder: str | os.PathLike[str], config: Fields) -> Path
     model.vectors_, model.center_, model.scale_ = (tensors[name] for name in ("vectors", "center", "scale"))
     model.logistic_ = Logistic(tensors["coef"], tensors["intercept"])
     model.n_parameters_ = model.logistic_.coef.size + model.logistic_.intercept.size
+    restore_facts(model, folder, config)
     return model
 
 

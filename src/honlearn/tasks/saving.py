@@ -23,6 +23,7 @@ from honlearn.tasks.component_storage import (
     other_network,
     restore_components,
 )
+from honlearn.tasks.fit_facts import restore_facts
 from honlearn.tasks.loading import (
     built_from,
     check_probabilities,
@@ -88,7 +89,8 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
     else:
         tensors |= {f"ensemble.{name}": tensor for name, tensor in model.ensemble_.state_dict().items()}
     other = other_network(model) if model.task == "nodes" else None
-    write_model(folder, type(model).__name__, config, tensors, model.network_, other)
+    facts = getattr(model, "fit_facts_", None)
+    write_model(folder, type(model).__name__, config, tensors, model.network_, other, facts)
 
 
 def _rows(table: pandas.DataFrame) -> list[dict[str, Any]]:
@@ -145,6 +147,7 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
             state = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
             model._restore(state)
             check_types(state, model.ensemble_)
+        restore_facts(model, folder, config)
     return model
 
 

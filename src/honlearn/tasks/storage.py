@@ -1,4 +1,4 @@
-"""Saved models: a folder with config.json, weights.safetensors and network.hon; no pickle anywhere.
+"""Saved models: a folder with config.json, weights.safetensors, network.hon and a card; no pickle anywhere.
 
 In: a fitted estimator. Out: the folder, and from it an estimator that predicts the same bytes. The config
 holds the digest of every other file and of itself, so a damaged or edited folder is named as such.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,12 @@ from honlearn.errors import FormatError, InputError, MissingFileError
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import KINDS
 from honlearn.stored import Fields, read_bytes, read_json, read_safetensors, shown
+from honlearn.tasks import card_text
+from honlearn.tasks.fit_facts import FILE as TRAINING
+from honlearn.tasks.fit_facts import FitFacts, write_facts
+from honlearn.tasks.model_card import Described, card_of
 from honlearn.tasks.settings import Pairs, PathKernel, Structure, Training
-from honlearn.writing.atomic import atomic_folder
+from honlearn.writing.atomic import atomic_folder, move_files
 
 FORMAT, VERSION = "honlearn-model", 3
 # Parameters of this machine and this run only, and code, which a folder never holds.
@@ -45,8 +49,9 @@ def write_model(
     tensors: dict[str, torch.Tensor],
     network: HigherOrderNetwork,
     other: HigherOrderNetwork | None = None,
+    facts: FitFacts | None = None,
 ) -> None:
-    """Write a model folder; an existing one is replaced, anything else that is there is refused."""
+    """Write a model folder with its card; an existing one is replaced, anything else there is refused."""
     path = Path(folder)
     if path.is_dir() and any(path.iterdir()) and not (path / CONFIG).is_file():
         raise InputError(f"{path}: there is a folder with other files; name a new or empty folder")
@@ -72,6 +77,22 @@ def write_model(
         whole["digest"] = _config_digest(whole)
         text = json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
         (draft / CONFIG).write_text(text, encoding="utf-8")
+        if facts is not None:
+            write_facts(draft, facts, whole["digest"])
+        if card_text.is_own(path / card_text.FILE):
+            described = Described(Fields(json.loads(text), str(path / CONFIG)), network, facts)
+            (draft / card_text.FILE).write_text(card_text.markdown(card_of(described)), encoding="utf-8")
+    if facts is None:
+        # One of a model that was here before.
+        (path / TRAINING).unlink(missing_ok=True)
+
+
+def move_model(draft: Path, folder: Path) -> None:
+    """Move a model that was saved to `draft` into `folder`; a README.md there that is not ours stays."""
+    if not card_text.is_own(folder / card_text.FILE):
+        (draft / card_text.FILE).unlink(missing_ok=True)
+    # Its config last: a folder without one is no model to anybody.
+    move_files(draft, folder, last=CONFIG)
 
 
 def read_config(folder: str | os.PathLike[str]) -> Fields:
@@ -100,11 +121,21 @@ def read_config(folder: str | os.PathLike[str]) -> Fields:
 
 def read_tensors(folder: str | os.PathLike[str], config: Fields) -> dict[str, torch.Tensor]:
     """Return the tensors of a model folder, all of them finite, after comparing the digests of its files."""
+    others = (OTHER_NETWORK,) if config.mapping("files").has(OTHER_NETWORK) else ()
+    content = check_files(folder, config, (*others, NETWORK, WEIGHTS))
+    where = str(Path(folder) / WEIGHTS)
+    _, arrays = read_safetensors(content, where, advice=ADVICE)
+    # Copies, since products may differ in the last bit by where a tensor lies in memory.
+    return {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
+
+
+def check_files(folder: str | os.PathLike[str], config: Fields, names: Sequence[str]) -> bytes:
+    """Compare files with the digests in the config; return the content of the last."""
     path, files = Path(folder), config.mapping("files")
     # A file that is not listed would be loaded unseen.
     files.only(WEIGHTS, NETWORK, OTHER_NETWORK)
     content = b""
-    for name in (*((OTHER_NETWORK,) if files.has(OTHER_NETWORK) else ()), NETWORK, WEIGHTS):
+    for name in names:
         digest = files.text(name)
         if not (path / name).is_file():
             raise FormatError(f"{path}: {name} is missing; copy the whole folder or save the model again")
@@ -113,9 +144,7 @@ def read_tensors(folder: str | os.PathLike[str], config: Fields) -> dict[str, to
             raise FormatError(
                 f"{path / name}: truncated or changed after it was written; save the model again"
             )
-    _, arrays = read_safetensors(content, str(path / WEIGHTS), advice=ADVICE)
-    # Copies, since products may differ in the last bit by where a tensor lies in memory.
-    return {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
+    return content
 
 
 def plain(value: object) -> Any:

@@ -1,4 +1,4 @@
-"""What a record was made with: versions of honlearn and of what it computes with, and the machine's kind."""
+"""What a record or model was made with: versions of honlearn and of what it computes with, and the system."""
 
 from __future__ import annotations
 
