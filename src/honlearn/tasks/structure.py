@@ -27,9 +27,7 @@ from honlearn.tasks.settings import Structure
 
 AUTO = "auto"
 PARAMETERS = ("order", "tau", "min_support")
-# Lower values of tau keep contexts that hardly differ from their suffix; on parts of training folds (both
-# flights, Wiki) no such network was among the best.
-TAUS: tuple[float, ...] = (3.0, 10.0)
+TAUS: tuple[float, ...] = (1.0, 3.0, 10.0)
 SUPPORTS: tuple[int, ...] = (1, 10)
 # What is judged first: rare contexts have few examples to learn from.
 _COARSE_SUPPORTS: tuple[int, ...] = SUPPORTS[1:]
@@ -131,7 +129,9 @@ def candidates(owner: str, counts: GramCounts, wanted: Structure) -> list[Grown]
         if not any(_shared(contexts, known) >= _SAME for _, known in made):
             one = Grown(order, None if order == 1 else tau, support, network, is_coarse)
             made.append((one, contexts))
-    return [one for one, _ in made]
+    # An order of which the coarse grid has no network of its own takes part with those that it has.
+    coarse = {one.order for one, _ in made if one.is_coarse}
+    return [one._replace(is_coarse=one.is_coarse or one.order not in coarse) for one, _ in made]
 
 
 # The nodes with memory as rows of bytes, [n_conditional].
