@@ -123,7 +123,20 @@ def test_a_deeper_convolution_may_win() -> None:
 def test_solved_data_end_the_search() -> None:
     search, made = pool({"sage 0.5 first order": np.full(N, 0.999)})
     assert set(outcome(made.select())) == {"sage 0.5 first order"}
-    assert search.seen() == ROUND_ONE
+    # No other kind of learner is tried.
+    assert search.seen() == ROUND_ONE[:2]
+
+
+def test_a_power_that_was_better_is_tried_on_the_other_networks() -> None:
+    given = {
+        "sage 0.5 network": right(HARD, 0.3, 0.8),
+        "sage 0.5 first order": right(HARD, 0.8, 0.6),
+        "sage 1 network": right(HARD, 0.5, 0.9),
+    }
+    search, made = pool(given, other=0.1)
+    made.select()
+    tried = ["sage 0 network", "sage 1 network", "sage 1 first order"]
+    assert search.seen() == [*ROUND_ONE, *tried]
 
 
 def test_one_network_has_half_the_candidates() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -32,10 +32,10 @@ def varied_counts() -> GramCounts:
     random = np.random.default_rng(0)
     paths = []
     for _ in range(1500):
-        walk = random.integers(12, size=2).tolist()
+        walk = random.integers(24, size=2).tolist()
         for _ in range(4):
-            remembers = random.random() < 0.2 + 0.06 * walk[-1]
-            walk.append(int((walk[-2] * 5 + walk[-1]) % 12 if remembers else random.integers(12)))
+            remembers = random.random() < 0.2 + 0.03 * walk[-1]
+            walk.append(int((walk[-2] * 5 + walk[-1]) % 24 if remembers else random.integers(24)))
         paths.append([f"n{i}" for i in walk])
     return hl.count_grams(paths, order=3)
 
@@ -67,16 +67,35 @@ def test_none_is_auto_too() -> None:
     assert {order for order, _, _ in names} == {1, 2, 3}
 
 
-def test_equal_networks_take_part_once() -> None:
-    found = made()
+def contexts_of(network: hl.HigherOrderNetwork) -> set[tuple[int, ...]]:
+    offsets, grams = network.gram_offsets.tolist(), network.grams.tolist()
+    nodes = [tuple(grams[a:b]) for a, b in itertools.pairwise(offsets)]
+    return {node for node in nodes if len(node) > 1}
+
+
+def shared(some: set[tuple[int, ...]], others: set[tuple[int, ...]]) -> float:
+    return len(some & others) / len(some | others) if some | others else 1.0
+
+
+def test_networks_with_nearly_the_same_contexts_take_part_once() -> None:
+    found = [contexts_of(one.network) for one in made()]
     for i, one in enumerate(found):
-        assert not any(one.network == other.network for other in found[:i])
-    # Every value of the grid is there by itself, or by the candidate that keeps the same contexts.
+        assert all(shared(one, other) < 0.9 for other in found[:i])
+    # Every value of the grid is there by itself, or by the candidate that keeps nearly the same contexts.
     for order in (2, 3):
         for tau in TAUS:
             for support in (1, 10):
-                grown = varied_counts().grow(order, tau, support)
-                assert sum(grown == one.network for one in found) == 1
+                grown = contexts_of(varied_counts().grow(order, tau, support))
+                assert max(shared(grown, one) for one in found) >= 0.9
+
+
+def test_rare_contexts_are_not_of_the_coarse_grid_unless_an_order_has_no_others() -> None:
+    frequent = {one.order for one in made()[1:] if one.min_support == 10}
+    for one in made()[1:]:
+        assert one.is_coarse == (one.min_support == 10 or one.order not in frequent)
+    assert {one.order for one in made() if one.is_coarse} == {1, 2, 3}
+    # A support that is fixed leaves nothing to refine.
+    assert all(one.is_coarse for one in made(min_support=1))
 
 
 def test_fixed_numbers_are_the_one_network() -> None:
@@ -123,18 +142,24 @@ def test_a_grown_network_has_nothing_to_choose(name: str) -> None:
 # --- the race --------------------------------------------------------------------------------------------
 
 
-def judged(best: int, spread: float = 0.0, stop: int | None = None) -> tuple[Designed, list[Grown]]:
+def judged(
+    best: int = 2, spread: float = 0.0, stop: int | None = None, **others: float
+) -> tuple[Designed, list[Grown]]:
     """Return all networks, and searches that like the one at `best`, and first order least.
 
-    With `spread` learners of a network differ so much that more of them change the ranks.
+    With `spread` learners of a network differ so much that more of them change the ranks. `others` are
+    probabilities by place, as ``at0=0.999``.
     """
     found = made()
     likes = {one.key: 0.5 + 0.001 * i for i, one in enumerate(found)}
     likes[found[best].key] = 0.9
+    likes |= {found[int(name.removeprefix("at"))].key: given for name, given in others.items()}
 
     def probability(one: Candidate) -> Rows:
         random = np.random.default_rng([one.network.n_nodes, one.learners])
-        return np.clip(likes[one.key] + spread * random.standard_normal(EXAMPLES), 0.01, 0.99)
+        noise = random.standard_normal(EXAMPLES)
+        # Losses that are all equal would have no standard error.
+        return np.clip(likes[one.key] + spread * noise + 1e-4 * noise, 0.01, 0.9999)
 
     return Designed(probability, stop), found
 
@@ -142,24 +167,27 @@ def judged(best: int, spread: float = 0.0, stop: int | None = None) -> tuple[Des
 def run(
     search: Designed, found: Sequence[Grown], n_learners: int = 16, ledger: Ledger | None = None
 ) -> tuple[Choice, list[Candidate]]:
-    """Let these networks race; return the choice, and those that ran to the end."""
+    """Let these networks race, judged by half of a bag; return the choice, and those that stayed."""
     choice = Choice(search, EXAMPLES, ledger or Ledger(), False)
     running = [choice.add(one.key, one.network, [SAGE()]) for one in found]
-    return choice, race(choice, running, n_learners)
+    return choice, race(choice, found, running, n_learners // 2)
 
 
-def test_the_better_part_races_on_and_first_order_to_the_end() -> None:
-    search, found = judged(best=3)
+def test_the_coarse_grid_is_judged_then_what_is_beside_its_best_and_the_better_go_on() -> None:
+    search, found = judged(spread=0.2)
     choice, left = run(search, found)
-    assert left[0] is choice.candidates[3]
-    assert choice.best(left, choice.candidates[0]) is left[0]
-    count, third = len(found), math.ceil(len(found) / 3)
-    learners = [one.learners for one in choice.candidates]
-    assert sorted(learners)[:: count - 1] == [2, 8]
-    assert sum(number >= 4 for number in learners) == third + 1
-    assert sum(number == 8 for number in learners) == max(3, math.ceil((third + 1) / 3)) + 1
-    assert choice.candidates[0].is_first_order
+    best = choice.candidates[2]
+    assert left[0] is best
+    assert choice.best(left, choice.candidates[0]) is best
+    grown = found[2]
+    beside = [one for one in found if (one.order, one.tau) == (grown.order, grown.tau)]
+    coarse = [one for one in found if one.is_coarse]
+    assert search.seen() == [one.key for one in coarse + [one for one in beside if not one.is_coarse]]
+    judged_by = {one.key: one.learners for one in choice.candidates}
+    assert {count for count in judged_by.values() if count} <= {4, 8}
+    assert {key for key, count in judged_by.items() if count == 8} == {one.key for one in left}
     assert choice.candidates[0] in left
+    assert len(left) <= 3
     # No learner is trained twice on one network, and all on the validation parts of the same learners.
     for one in choice.candidates:
         assert search.trained(one.key) == list(range(one.learners))
@@ -167,23 +195,44 @@ def test_the_better_part_races_on_and_first_order_to_the_end() -> None:
     assert all(bool(one.searched) is (one in left) for one in choice.candidates)
 
 
+def test_a_network_that_is_clearly_worse_than_the_best_leaves() -> None:
+    _, left = run(*judged(at2=0.9))
+    assert [one.is_first_order for one in left] == [False, True]
+
+
+def test_solved_by_first_order_ends_the_race() -> None:
+    search, found = judged(at0=0.999)
+    choice, left = run(search, found)
+    assert left == [choice.candidates[0]]
+    assert search.asked == [(found[0].key, 0, 4)]
+    # The table has what was tried.
+    assert len(choice.results({}, {})) == 1
+
+
+def test_where_memory_cannot_gain_nothing_is_refined() -> None:
+    search, found = judged(at0=0.95, at2=0.6)
+    choice, left = run(search, found)
+    assert search.seen() == [one.key for one in found if one.is_coarse]
+    assert left[0] is choice.candidates[0]
+
+
 @pytest.mark.parametrize(("n_learners", "most"), [(1, 2), (3, 2), (8, 4), (15, 4), (16, 8), (64, 8)])
 def test_not_more_than_half_of_a_bag_judge(n_learners: int, most: int) -> None:
-    search, found = judged(best=3)
+    search, found = judged()
     choice, left = run(search, found, n_learners)
-    assert left[0] is choice.candidates[3]
+    assert left[0] is choice.candidates[2]
     assert max(one.learners for one in choice.candidates) == most
 
 
 def test_losses_are_compared_by_as_many_learners_of_each() -> None:
-    search, found = judged(best=3)
+    search, found = judged()
     choice, left = run(search, found)
     table = choice.results({left[0].key: 1.0}, {left[0].key: 16})
     # Early leavers are compared with as many learners of first order as they had, not with all of its eight.
     assert table["gain"].min() >= 0
-    assert len(table) == len(found)
+    assert len(table) == len(search.seen())
     chosen = table[table["chosen"]]
-    assert (len(chosen), chosen["nodes"].item()) == (1, found[3].network.n_nodes)
+    assert (len(chosen), chosen["nodes"].item()) == (1, found[2].network.n_nodes)
     assert table.loc[table["order"] == 1, "gain"].isna().tolist() == [True]
     assert table["tau"].isna().sum() == 1
 
@@ -191,25 +240,25 @@ def test_losses_are_compared_by_as_many_learners_of_each() -> None:
 def test_nothing_held_back_is_no_reason_to_leave_first_order() -> None:
     choice = Choice(nothing_held, EXAMPLES, show=False)
     running = [choice.add(one.key, one.network, [SAGE()]) for one in made()]
-    left = race(choice, running, 4)
+    left = race(choice, made(), running, 2)
     assert choice.best(left, running[0]) is running[0]
     assert choice.results({}, {})["loss"].isna().all()
 
 
-@pytest.mark.parametrize("searches", [1, 5, 9, 12])
+@pytest.mark.parametrize("searches", [1, 3, 5])
 def test_a_killed_race_goes_on_to_the_same_end(searches: int, tmp_path: Path) -> None:
-    search, found = judged(best=3, spread=0.3)
+    search, found = judged(spread=0.3)
     straight, left = run(search, found)
-    assert len(search.asked) > 12
+    assert len(search.asked) > 5
     path = tmp_path / "fit.choice"
-    dying, _ = judged(best=3, spread=0.3, stop=searches)
+    dying, _ = judged(spread=0.3, stop=searches)
     with pytest.raises(KeyboardInterrupt, match="on purpose"):
         run(dying, found, ledger=Ledger(path, "mark", 0.0))
-    rest, _ = judged(best=3, spread=0.3)
+    rest, _ = judged(spread=0.3)
     resumed, again = run(rest, found, ledger=Ledger(path, "mark", 0.0))
     assert plain_table(resumed.results({}, {})).equals(plain_table(straight.results({}, {})))
     assert [one.key for one in again] == [one.key for one in left]
     assert dying.asked + rest.asked == search.asked
     # A race that is over is not run again.
-    idle, _ = judged(best=3, spread=0.3, stop=0)
+    idle, _ = judged(spread=0.3, stop=0)
     assert [one.key for one in run(idle, found, ledger=Ledger(path, "mark"))[1]] == [one.key for one in left]

@@ -99,7 +99,7 @@ class Choice:
         return found if found is usual or found.gain_over(usual, first).is_clear else usual
 
     def results(self, shares: Mapping[str, float], members: Mapping[str, int]) -> pandas.DataFrame:
-        """Return a row for each candidate: chosen ones first by their share, then by their loss.
+        """Return a row for each candidate that was tried: chosen ones first by their share, then by loss.
 
         A gain is that over the first candidate, by as many learners of either. A loss is NaN where there were
         too few examples to hold any back.
@@ -129,5 +129,6 @@ class Choice:
                 "chosen": members.get(one.key, 0) > 0,
             }
 
-        ordered = sorted(self.candidates, key=lambda one: (-shares.get(one.key, 0.0), one.loss()))
+        tried = [one for one in self.candidates if one.learners]
+        ordered = sorted(tried, key=lambda one: (-shares.get(one.key, 0.0), one.loss()))
         return pd.DataFrame([row(one) for one in ordered])

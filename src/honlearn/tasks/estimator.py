@@ -128,14 +128,19 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
         self._prepare(*examples)
         return structure.candidates(self._owner, counts, wanted)
 
-    def _race(self, fields: Sequence[structure.Grown], examples: tuple[Any, ...]) -> list[Candidate]:
-        """Let networks race, judged by learners of the usual edge power; return those that ran to the end."""
+    def _race(
+        self, fields: Sequence[structure.Grown], examples: tuple[Any, ...], most: int | None = None
+    ) -> list[Candidate]:
+        """Let networks race, judged by learners of the usual edge power; return those that ran to the end.
+
+        Not more than half of a bag judge a network, nor more than `most`.
+        """
         self._choice = self._new_choice(examples, [one.network for one in fields])
         kinds = [with_power(kind, USUAL_POWER) for kind in self._kinds()]
         named = ",".join(f"{kind.kind} {kind.power:g}" for kind in kinds)
         running = [self._choice.add(f"{named} {one.key}", one.network, kinds) for one in fields]
-        most = check_integer(self._owner, "n_learners", self.n_learners, 1)
-        return structure.race(self._choice, running, most)
+        half = check_integer(self._owner, "n_learners", self.n_learners, 1) // 2
+        return structure.race(self._choice, fields, running, half if most is None else min(half, most))
 
     def _new_choice(self, examples: tuple[Any, ...], networks: Sequence[HigherOrderNetwork] = ()) -> Choice:
         """Return the choice of this fit, with its checkpoint if the fit has any; networks as in a digest."""

@@ -251,15 +251,15 @@ class NodeFitting(EnsembleEstimator):
         return n_parts(float(self._judging().validation_fraction or held.SHARE))
 
     def _pool_networks(self, examples: tuple[Any, ...]) -> list[tuple[str, HigherOrderNetwork]]:
-        """Return the networks of the pool: first order, and the one given or the best that is grown."""
+        """Return the networks of the pool: first order, then the one given or the best grown."""
         self._forget_choices()
         if structure.is_source(self.network):
             fields = self._grown(examples)
             if len(fields) > 1:
-                running = self._race(fields, examples)
+                # Learners that judge in the pool are as many, so that none is trained for the race alone.
+                running = self._race(fields, examples, self._round_size())
                 kept = [one for one in running if one.is_first_order][:1]
-                # Which of the best two is better is hardly known, so shares may be given to both.
-                kept += [one for one in running if not one.is_first_order][:2]
+                kept += [one for one in running if not one.is_first_order]
                 by_id = {id(one.network): one for one in fields}
                 found = [by_id[id(one.network)] for one in kept]
                 self.network_ = found[-1].network

@@ -2,8 +2,9 @@
 
 In: networks with what learners read of their entities, the path kernel's prediction on each, and a choice
 (:mod:`honlearn.tasks.choice`). Out: components, each with its number of learners and its share, and the share
-of the kernel. Learners of a few kinds are trained on every network; what gets no share leaves; edge powers
-and the slower kinds are tried only for what stays; the rest of the learners goes to what stays in the end.
+of the kernel. The usual learner is trained on every network, other kinds on the first two; what gets no share
+leaves; edge powers and the slower kinds are tried only for what stays; the rest of the learners goes to what
+stays in the end. Stages end as soon as nothing is left to gain (:mod:`honlearn.tasks.remaining`).
 
 A candidate stays by its share in the stacked prediction (:mod:`honlearn.tasks.shares`), not by its loss
 alone: a weaker learner that errs elsewhere helps more than a second good one that errs on the same examples.
@@ -21,15 +22,16 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import KINDS, Learner
 from honlearn.tasks.choice import Candidate, Choice
 from honlearn.tasks.held import log_losses, pooled_votes
+from honlearn.tasks.remaining import is_solved
 from honlearn.tasks.shares import apportion, stacked_shares, with_less_kernel
 
-FIRST_KINDS = ("sage", "gcn", "gat")
+USUAL_KIND, OTHER_KINDS = "sage", ("gcn", "gat")
+# Networks on which other kinds are tried: first order, and the best one with memory.
+_OTHER_PLACES = 2
 # Ten times slower than the convolution that it refines, so it is tried only where that one has such a share.
 LATER_KIND, REFINED, _REFINED_SHARE = "gcnii", "gcn", 0.2
 # Less than this is not worth learners of its own.
 _LEAST_SHARE = 0.05
-# A mean loss below which nothing is left to gain.
-_SOLVED = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +71,14 @@ class Pool:
 
     def select(self) -> Selected:
         """Train, compare and drop candidates until the bag is found."""
-        self._stage(self._candidates(FIRST_KINDS, self.places), "choosing learners")
-        if self._left_to_gain():
-            self._stage(self._powers(), "choosing edge powers")
+        usual = self._candidates((USUAL_KIND,), self.places)
+        self.choice.train(usual, self.round_size, "choosing learners")
+        if self._is_solved(usual):
+            self._stage(usual, "choosing learners")
+            return self._filled()
+        self._stage(usual + self._candidates(OTHER_KINDS, self.places[:_OTHER_PLACES]), "choosing learners")
+        if not self._is_solved(self._staying):
+            self._choose_powers()
             self._stage(self._refined(), "choosing learners")
         return self._filled()
 
@@ -98,42 +105,61 @@ class Pool:
             f"{learner.kind} {power:g} {place.key}", place.network, (learner.resolved("nodes"),)
         )
 
-    def _powers(self) -> list[Candidate]:
-        """Return the candidates that stay, with edge powers of 0 and of twice their own.
+    def _choose_powers(self) -> None:
+        """Try edge powers for the candidate of each kind with the largest share, then for the others.
+
+        The others are tried with the power that was better there, if any was.
+        """
+        before, leaders = list(self._staying), dict[str, Candidate]()
+        for one in before:
+            leaders.setdefault(one.name, one)
+        tried = {name: self._powers(one) for name, one in leaders.items()}
+        self._stage([one for some in tried.values() for one in some], "choosing edge powers")
+        more = []
+        for one in before:
+            leader = leaders[one.name]
+            best = self.choice.best([leader, *tried[one.name]], leader, self.round_size)
+            if one is not leader and best is not leader:
+                more.append(self._candidate(best.kinds[0], self._place(one)))
+        self._stage(more, "choosing edge powers")
+
+    def _powers(self, one: Candidate) -> list[Candidate]:
+        """Return a candidate with edge powers of 0 and of twice its own.
 
         Where all edges have one weight, its power makes no difference.
         """
-        return [
-            self._candidate(KINDS[kind.kind](edge_power=power), self._place(one))
-            for one in list(self._staying)
-            for kind in one.kinds
-            for power in (0.0, 2 * kind.power)
-            if kind.reads_weights and np.ptp(one.network.weights) > 0
-        ]
+        (kind,) = one.kinds
+        if not kind.reads_weights or not np.ptp(one.network.weights) > 0:
+            return []
+        powers = (0.0, 2 * kind.power)
+        return [self._candidate(KINDS[kind.kind](edge_power=power), self._place(one)) for power in powers]
 
     def _refined(self) -> list[Candidate]:
-        """Return deeper convolutions where plain ones matter, on their network and with their power."""
+        """Return deeper convolutions where plain ones matter: on their network, with their best power."""
         shares, _ = self._shares(self._staying)
         plain = [one.kinds[0].kind == REFINED for one in self._staying]
         if shares[plain].sum() < _REFINED_SHARE:
             return []
+        # Those that stay are in the order of their shares.
+        largest: dict[int, Candidate] = {}
+        for one, is_plain in zip(self._staying, plain, strict=True):
+            if is_plain:
+                largest.setdefault(id(one.network), one)
         return [
             self._candidate(KINDS[LATER_KIND](edge_power=one.kinds[0].power), self._place(one))
-            for one, is_plain in zip(self._staying, plain, strict=True)
-            if is_plain
+            for one in largest.values()
         ]
 
     def _place(self, candidate: Candidate) -> Place:
         return next(place for place in self.places if place.network is candidate.network)
 
-    def _left_to_gain(self) -> bool:
-        """Return whether the prediction so far still loses anything worth another candidate."""
-        shares, of_kernel = self._shares(self._staying)
-        given = [pooled_votes(one.votes()) for one in self._staying]
+    def _is_solved(self, some: Sequence[Candidate]) -> bool:
+        """Return whether the prediction of these candidates and the kernel leaves nothing to gain."""
+        shares, of_kernel = self._shares(some)
+        given = [pooled_votes(one.votes()) for one in some]
         given += [place.kernel for place in self.places if place.kernel is not None]
         mixed = np.einsum("m,mn->n", np.concatenate([shares, of_kernel]), np.stack(given))
-        losses = log_losses(mixed[np.isfinite(mixed)])
-        return bool(len(losses)) and float(losses.mean()) > _SOLVED
+        return is_solved(log_losses(mixed))
 
     # --- shares --------------------------------------------------------------------------------------
 

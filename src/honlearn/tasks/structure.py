@@ -1,40 +1,56 @@
 """Structure chosen for the task: which order, tau and min_support make the network that predicts best.
 
 In: counts of grams and the parameters that are open. Out: the networks to choose among, and a race between
-them. Networks for many values come from one count (pruning is a comparison). All are judged by a few
-learners, the better part by more of them (successive halving), on the same validation parts, so that losses
-are compared node by node. The first-order network races to the end.
+them. Networks for many values come from one count (pruning is a comparison); those that keep nearly the same
+contexts are one candidate. A coarse grid is judged first, by a few learners, then the network beside the
+best one, then the best two and first order by more learners. All have the same validation parts, so that
+losses are compared node by node. The race ends early where nothing is left to gain
+(:mod:`honlearn.tasks.remaining`).
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from honlearn.errors import ParameterError, check_integer, check_real
 from honlearn.hon.build import DEFAULT_MAX_ORDER, GramCounts, count_grams
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.paths.paths import Paths
 from honlearn.tasks.choice import Candidate, Choice
+from honlearn.tasks.remaining import is_solved, is_worse, may_gain
 from honlearn.tasks.settings import Structure
 
 AUTO = "auto"
 PARAMETERS = ("order", "tau", "min_support")
-TAUS = (1.0, 3.0, 10.0)
-SUPPORTS = (1, 10)
-# Numbers of learners after which the worse candidates leave; not more than half of a bag judge a network.
-_ROUNDS = (2, 4, 8)
+TAUS: tuple[float, ...] = (1.0, 3.0, 10.0)
+SUPPORTS: tuple[int, ...] = (1, 10)
+# What is judged first: rare contexts have few examples to learn from.
+_COARSE_SUPPORTS: tuple[int, ...] = SUPPORTS[1:]
+# Networks that share so many of their contexts are one candidate.
+_SAME = 0.9
+# Numbers of learners that judge networks, one round after the other; the first holds back every example once.
+_ROUNDS = (4, 8)
+# Networks with memory that are judged to the end: which of the best two is better is hardly known.
+_KEPT = 2
+_LABEL = "choosing the structure"
 
 
 class Grown(NamedTuple):
-    """A network that can be grown from the counts, and the parameters that it has."""
+    """A network that can be grown from the counts, and the parameters that it has.
+
+    One that is not `is_coarse` is judged only if a network beside it is the best of those that are.
+    """
 
     order: int
     tau: float | None
     min_support: int
     network: HigherOrderNetwork
+    is_coarse: bool
 
     @property
     def key(self) -> str:
@@ -42,23 +58,47 @@ class Grown(NamedTuple):
         return f"order {self.order}, tau {self.tau}, min_support {self.min_support}"
 
 
-def race(choice: Choice, running: Sequence[Candidate], n_learners: int) -> list[Candidate]:
-    """Let networks race; return those that ran to the end, best first."""
-    rounds = [count for count in _ROUNDS if count <= max(n_learners // 2, _ROUNDS[0])]
-    for learners in rounds:
-        choice.train(running, learners, "choosing the structure")
-        running = _better(running, learners)
-    for one in choice.candidates:
-        if one not in running:
+def race(
+    choice: Choice, fields: Sequence[Grown], running: Sequence[Candidate], n_learners: int
+) -> list[Candidate]:
+    """Judge networks by up to `n_learners` each, at least 2; return those that stayed, best first.
+
+    `running` are the candidates of `fields`, the first of them the first-order network, which always stays.
+    """
+    usual, few = running[0], min(_ROUNDS[0], max(n_learners, 2))
+    choice.train([usual], few, _LABEL)
+    left = [usual]
+    if not is_solved(usual.losses()):
+        left += _judged(choice, fields, running, few)
+        for learners in _ROUNDS[1:]:
+            if learners <= n_learners:
+                choice.train(left, learners, _LABEL)
+    for one in running:
+        if one not in left:
             one.searched.clear()
-    return list(running)
+    return sorted(left, key=lambda one: one.loss())
 
 
-def _better(running: Sequence[Candidate], learners: int) -> list[Candidate]:
-    """Return the third with the least losses by so many learners, and the first-order network in any case."""
-    ordered = sorted(running, key=lambda one: one.loss(learners))
-    kept = ordered[: max(3, math.ceil(len(ordered) / 3))]
-    return kept + [one for one in ordered if one.is_first_order and one not in kept]
+def _judged(
+    choice: Choice, fields: Sequence[Grown], running: Sequence[Candidate], learners: int
+) -> list[Candidate]:
+    """Return the best networks with memory by so many learners: of the coarse grid and beside its best."""
+    pairs = list(zip(fields, running, strict=True))[1:]
+    tried = [one for grown, one in pairs if grown.is_coarse] or [one for _, one in pairs]
+    choice.train(tried, learners, _LABEL)
+    best = min(tried, key=lambda one: one.loss(learners))
+    if may_gain(best.gain_over(running[0], learners)):
+        found = fields[running.index(best)]
+        beside = [one for grown, one in pairs if one not in tried and _is_beside(grown, found)]
+        choice.train(beside, learners, _LABEL)
+        tried += beside
+    best, *others = sorted(tried, key=lambda one: one.loss(learners))[:_KEPT]
+    return [best, *(one for one in others if not is_worse(one.gain_over(best, learners)))]
+
+
+def _is_beside(one: Grown, other: Grown) -> bool:
+    """Return whether networks differ in nothing but the support of their contexts."""
+    return (one.order, one.tau) == (other.order, other.tau)
 
 
 def counts_of(owner: str, source: GramCounts | Paths, order: int | str | None) -> GramCounts:
@@ -77,21 +117,47 @@ def is_source(value: object) -> bool:
 
 
 def candidates(owner: str, counts: GramCounts, wanted: Structure) -> list[Grown]:
-    """Return the networks to choose among: first order, and every other one that the parameters allow.
+    """Return the networks to choose among: first order, the coarse grid, then the others that are open.
 
-    A number fixes a parameter; ``"auto"`` and None leave it open. Different values that keep the same
-    contexts are one candidate.
+    A number fixes a parameter; ``"auto"`` and None leave it open. Different values that keep nine tenths of
+    the same contexts are one candidate, that of the coarse grid if there is one.
     """
-    made: dict[tuple[int, int, bytes], Grown] = {}
-    for order, tau, support in _grid(owner, counts, wanted):
+    made: list[tuple[Grown, Contexts]] = []
+    for order, tau, support, is_coarse in _grid(owner, counts, wanted):
         network = counts.grow(order, tau, support)
-        key = (network.n_nodes, network.n_edges, network.grams.tobytes())
-        if key not in made:
-            made[key] = Grown(order, None if order == 1 else tau, support, network)
-    return list(made.values())
+        contexts = _contexts(network, counts.order)
+        if not any(_shared(contexts, known) >= _SAME for _, known in made):
+            one = Grown(order, None if order == 1 else tau, support, network, is_coarse)
+            made.append((one, contexts))
+    # An order of which the coarse grid has no network of its own takes part with those that it has.
+    coarse = {one.order for one, _ in made if one.is_coarse}
+    return [one._replace(is_coarse=one.is_coarse or one.order not in coarse) for one, _ in made]
 
 
-def _grid(owner: str, counts: GramCounts, wanted: Structure) -> Iterator[tuple[int, float, int]]:
+# The nodes with memory as rows of bytes, [n_conditional].
+Contexts = NDArray[np.void]
+
+
+def _contexts(network: HigherOrderNetwork, longest: int) -> Contexts:
+    """Return the nodes of a network that have memory, padded to one length."""
+    length = np.diff(network.gram_offsets)
+    rows = np.full((len(length), longest), -1, np.int32)
+    rows[np.arange(longest) < length[:, None]] = network.grams
+    rows = np.ascontiguousarray(rows[length > 1])
+    return rows.view(np.dtype((np.void, rows.itemsize * longest))).ravel()
+
+
+def _shared(some: Contexts, others: Contexts) -> float:
+    """Return the number of contexts in both over that in either; two networks without any are the same."""
+    if min(len(some), len(others)) < _SAME * max(len(some), len(others)):
+        return 0.0
+    both = len(np.intersect1d(some, others, assume_unique=True))
+    either = len(some) + len(others) - both
+    return both / either if either else 1.0
+
+
+def _grid(owner: str, counts: GramCounts, wanted: Structure) -> Iterator[tuple[int, float, int, bool]]:
+    """Yield order, tau, min_support, and whether they are of the coarse grid, which comes first."""
     open_to = {name for name in PARAMETERS if _is_open(owner, name, getattr(wanted, name))}
     orders = range(2, counts.order + 1)
     if "order" not in open_to:
@@ -103,12 +169,15 @@ def _grid(owner: str, counts: GramCounts, wanted: Structure) -> Iterator[tuple[i
             )
         orders = range(given, given + 1)
     taus = TAUS if "tau" in open_to else (check_real(owner, "tau", wanted.tau, 0),)
-    supports: tuple[int, ...] = SUPPORTS
+    supports, coarse_supports = SUPPORTS, _COARSE_SUPPORTS
     if "min_support" not in open_to:
-        supports = (check_integer(owner, "min_support", wanted.min_support, 1),)
+        supports = coarse_supports = (check_integer(owner, "min_support", wanted.min_support, 1),)
     if open_to:
-        yield 1, taus[0], 1
-    yield from ((order, tau, support) for order, tau, support in itertools.product(orders, taus, supports))
+        yield 1, taus[0], 1, True
+    every = list(itertools.product(orders, taus, supports))
+    coarse = [one for one in every if one[2] in coarse_supports]
+    yield from ((*one, True) for one in coarse)
+    yield from ((*one, False) for one in every if one not in coarse)
 
 
 def _is_open(owner: str, name: str, value: object) -> bool:
