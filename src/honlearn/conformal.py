@@ -16,12 +16,16 @@ predictions. Scores:
     aps    Σ p_k over classes k more probable than y, + u p_y        (Romano et al. 2020: adaptive)
     raps   aps + penalty · max(0, rank of y − free)                  (Angelopoulos et al. 2021)
 
-with u uniform on [0, 1], one number for each example.
+    implied   the coverage that the probabilities imply for sets of all classes more probable than p_y
+
+with u uniform on [0, 1], one number for each example. For one model, `implied` ranks classes as lac does and
+gives the same sets. It differs where calibration examples were predicted by a weaker model than new ones (by
+fewer members of an ensemble, say): then p_y is on another scale in either, and lac covers too much. The
+coverage implied by the probabilities of either model is the scale on which they can be compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,14 +34,16 @@ from numpy.typing import NDArray
 from honlearn.errors import check_real
 
 Rows = NDArray[np.float64]
-KINDS = ("lac", "aps", "raps")
+KINDS = ("implied", "lac", "aps", "raps")
+# Thresholds at which an implied coverage is known.
+GRID = 2049
 
 
 @dataclass(frozen=True)
 class ScoreRule:
-    """How badly a class fits an example: `kind` of score; of ``"raps"`` the penalty and the free ranks."""
+    """A score of one example alone: ``"lac"``, ``"aps"``, or ``"raps"`` with its penalty and free ranks."""
 
-    kind: str = "lac"
+    kind: str
     penalty: float = 0.0
     free: int = 1
 
@@ -52,19 +58,15 @@ class ScoreRule:
         """
         exact = np.asarray(proba, np.float64)
         if self.kind == "lac":
-            return np.asarray(1.0 - exact)
+            return np.asarray(1.0 - exact, np.float64)
         order = np.argsort(-exact, axis=1, kind="stable")
         ranked = np.take_along_axis(exact, order, 1)
         above = np.cumsum(ranked, 1) - ranked
         rank = np.arange(1, exact.shape[1] + 1)
         scores = above + uniform[:, None] * ranked + self.penalty * np.maximum(rank - self.free, 0)
-        out = np.empty_like(scores)
+        out: Rows = np.empty(scores.shape)
         np.put_along_axis(out, order, scores, 1)
         return out
-
-    def of_truth(self, proba: NDArray[np.floating], truth: NDArray[np.int64], uniform: Rows) -> Rows:
-        """Return the score of the true class of each example, [n]."""
-        return np.asarray(np.take_along_axis(self.scores(proba, uniform), truth[:, None], 1)[:, 0])
 
 
 def p_values(scores: NDArray[np.floating], known: Rows) -> Rows:
@@ -89,27 +91,24 @@ def class_p_values(scores: Rows, known: Rows, labels: NDArray[np.int64] | None =
     return np.stack(columns, axis=1) if columns else np.ones_like(scores)
 
 
-def smallest_rule(
-    rules: Sequence[ScoreRule],
-    proba: NDArray[np.floating],
-    truth: NDArray[np.int64],
-    uniform: Rows,
-    alpha: float,
-) -> ScoreRule:
-    """Return the rule with the smallest sets on the calibration examples; the first unless one is clearly so.
+def implied_coverage(proba: NDArray[np.floating]) -> Rows:
+    """Return for thresholds t from 0 to 1 the coverage that probabilities [B, C] imply, falling, [GRID].
 
-    A rule is clearly smaller where its mean size is less by more than the standard error of the difference.
+    Sets of the classes with p > t would hold the true class of a share (1/B) Σ_i Σ_c p_ic [p_ic > t] of the
+    examples, if the probabilities were right.
+
+    >>> curve = implied_coverage(np.array([[0.9, 0.1], [0.6, 0.4]]))
+    >>> [round(float(curve[round(t * (len(curve) - 1))]), 3) for t in (0, 0.2, 0.5, 0.8, 1)]
+    [1.0, 0.95, 0.75, 0.45, 0.0]
     """
-    sizes = []
-    for rule in rules:
-        known = rule.of_truth(proba, truth, uniform)
-        sizes.append((p_values(rule.scores(proba, uniform), known) > alpha).sum(1).astype(np.float64))
-    best = 0
-    for number, size in enumerate(sizes[1:], 1):
-        less = sizes[best] - size
-        if len(less) > 1 and less.mean() > less.std(ddof=1) / np.sqrt(len(less)):
-            best = number
-    return rules[best]
+    values = np.sort(np.asarray(proba, np.float64).ravel())
+    above = np.append(np.cumsum(values[::-1])[::-1], 0.0) / max(len(proba), 1)
+    return np.asarray(above[np.searchsorted(values, np.linspace(0, 1, GRID), side="right")])
+
+
+def implied_scores(proba: NDArray[np.floating], curve: Rows) -> Rows:
+    """Return the coverage that is implied at the probability of each class, of the shape of `proba`."""
+    return np.asarray(np.interp(np.asarray(proba, np.float64), np.linspace(0, 1, GRID), curve))
 
 
 def check_alpha(owner: str, alpha: object) -> float:

@@ -16,18 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.conformal import Rows, ScoreRule, class_p_values, smallest_rule
+from honlearn.conformal import Rows, ScoreRule, class_p_values, implied_coverage, implied_scores
 from honlearn.seeds import derive_seed
-from honlearn.tasks.held_back import HeldBack
-from honlearn.tasks.temperature import tempered
 
 if TYPE_CHECKING:
     import pandas
 
-RULES = (ScoreRule("aps"), ScoreRule("raps", 0.01), ScoreRule("raps", 0.1), ScoreRule("lac"))
-SCORES = {rule.kind: rule for rule in RULES}
-# The alpha at which the score with the smallest sets is chosen.
-USUAL_ALPHA = 0.1
+RULES = {rule.kind: rule for rule in (ScoreRule("lac"), ScoreRule("aps"), ScoreRule("raps", 0.1))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,27 +101,29 @@ def uniform_of(seed: int, names: Sequence[str]) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class SetCalibration:
-    """A score, its values for the true classes of held-back examples [n], and these classes [n]."""
+    """What sets are calibrated on: held-back probabilities [n, C] at the temperature, and true classes [n].
 
-    rule: ScoreRule
-    scores: Rows
+    `curve` is the coverage that the model's probabilities imply for nodes that it was not trained on, None
+    where there were too few of those in the fit.
+    """
+
+    proba: NDArray[np.float32]
     labels: NDArray[np.int64]
+    names: Sequence[str]
+    seed: int
+    curve: Rows | None
 
-    @classmethod
-    def of(
-        cls,
-        held: HeldBack,
-        temperature: float,
-        uniform: Rows,
-        rule: ScoreRule | None = None,
-    ) -> SetCalibration:
-        """Return the calibration by known held-back predictions [n, C]; the smallest sets decide the rule."""
-        proba = tempered(held.proba, temperature)
-        if rule is None:
-            rule = smallest_rule(RULES, proba, held.labels, uniform, USUAL_ALPHA)
-        return cls(rule, rule.of_truth(proba, held.labels, uniform), held.labels)
-
-    def p_values(self, proba: NDArray[np.float32], uniform: Rows, class_conditional: bool) -> Rows:
-        """Return the p-value of each class, [B, C], from the model's probabilities [B, C]."""
-        scores = self.rule.scores(proba, uniform)
-        return class_p_values(scores, self.scores, self.labels if class_conditional else None)
+    def p_values(
+        self, proba: NDArray[np.float32], names: Sequence[str], score: str, class_conditional: bool
+    ) -> Rows:
+        """Return the p-value of each class, [B, C], from the model's probabilities [B, C] of new nodes."""
+        if score == "implied":
+            own = implied_coverage(self.proba)
+            held = implied_scores(self.proba, own)
+            new = implied_scores(proba, own if self.curve is None else self.curve)
+        else:
+            rule = RULES[score]
+            held = rule.scores(self.proba, uniform_of(self.seed, self.names))
+            new = rule.scores(proba, uniform_of(self.seed, names))
+        of_truth = np.take_along_axis(held, self.labels[:, None], 1)[:, 0]
+        return class_p_values(new, of_truth, self.labels if class_conditional else None)

@@ -17,7 +17,7 @@ from honlearn.hon.formats import load_network
 from honlearn.learners import TorchLearner
 from honlearn.learners.torch_learner import Make
 from honlearn.stored import Spec, check_arrays, shown
-from honlearn.tasks.calibrated import restore_uncertainty, uncertainty_config
+from honlearn.tasks.calibrated import restore_uncertainty, uncertainty_config, uncertainty_tensors
 from honlearn.tasks.component_storage import (
     component_config,
     component_tensors,
@@ -89,7 +89,7 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
         for number, one in enumerate(model.components_):
             tensors |= component_tensors(one, f"component{number}.")
         config["uncertainty"] = uncertainty_config(model)
-        tensors |= model.held_back_.tensors()
+        tensors |= uncertainty_tensors(model)
     else:
         tensors |= {f"ensemble.{name}": tensor for name, tensor in model.ensemble_.state_dict().items()}
     other = other_network(model) if model.task == "nodes" else None
