@@ -21,15 +21,15 @@ ANSWERED = (50, 80)
 class Reliability(NamedTuple):
     """By bin of confidence: nodes [BINS], their mean confidence and accuracy (0 where there are none)."""
 
-    count: NDArray[np.int64]
+    nodes: NDArray[np.int64]
     confidence: NDArray[np.float64]
     accuracy: NDArray[np.float64]
 
     @property
     def error(self) -> float:
         """The expected calibration error, Σ share of the bin · |accuracy − mean confidence|."""
-        apart = self.count * np.abs(self.accuracy - self.confidence)
-        return float(apart.sum() / max(int(self.count.sum()), 1))
+        apart = self.nodes * np.abs(self.accuracy - self.confidence)
+        return float(apart.sum() / max(int(self.nodes.sum()), 1))
 
 
 def reliability(truth: NDArray[np.int64], proba: Numbers) -> Reliability:
