@@ -16,6 +16,7 @@ ROOT = Path(honlearn.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 
 BASE = {
+    "conformal",
     "errors",
     "hash_table",
     "interrupts",

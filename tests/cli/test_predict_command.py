@@ -12,6 +12,8 @@ from command_line import Run
 import honlearn as hl
 
 COLUMNS = ["node", "label", "p_c0", "p_c1", "confidence", "entropy", "disagreement"]
+COLUMNS += ["expected_entropy", "mutual_information"]
+SETS = ["set", "set_size", "in_training", "abstain"]
 
 
 def test_all_entities_as_csv_on_standard_output(honlearn: Run, model: Path) -> None:
@@ -41,6 +43,27 @@ def test_files_by_extension(honlearn: Run, model: Path, tmp_path: Path) -> None:
     honlearn("predict", model, "-o", tmp_path / "p.json")
     assert [row["node"] for row in json.loads((tmp_path / "p.json").read_text())][:2] == ["d0.0", "d0.1"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.csv", "p.json", "p.parquet"]
+
+
+def test_prediction_sets(honlearn: Run, model: Path, tmp_path: Path) -> None:
+    clf = hl.load_model(model)
+    names = list(clf.network.vocabulary.names)
+    sets = clf.predict_set(names, 0.3)
+    table = pd.read_csv(io.StringIO(honlearn("predict", model, "--alpha", 0.3).out), keep_default_na=False)
+    assert list(table.columns) == [*COLUMNS, *SETS]
+    assert table["set"].tolist() == ["|".join(one) for one in sets.labels]
+    assert table["set_size"].tolist() == sets.sizes.tolist()
+    assert table["in_training"].tolist() == sets.in_training.tolist()
+    assert table["abstain"].tolist() == sets.abstain.tolist()
+    rows = json.loads(honlearn("predict", model, "--alpha", 0.3, "--json").out)
+    assert [row["set"] for row in rows] == [list(one) for one in sets.labels]
+    said = honlearn("predict", model, "--alpha", 0.3, "-o", tmp_path / "p.parquet").out
+    assert f"mean set size {sets.sizes.mean():.4g}"[:20] in said
+    kept = pd.read_parquet(tmp_path / "p.parquet")
+    assert [list(one) for one in kept["set"]] == [list(one) for one in sets.labels]
+    wrong = honlearn("predict", model, "--alpha", 3)
+    assert wrong.code == 2
+    assert "The 'alpha' parameter of predict must be a number at least 0 and at most 1" in wrong.err
 
 
 def test_some_nodes(honlearn: Run, model: Path, tmp_path: Path) -> None:

@@ -139,7 +139,8 @@ def test_predictions_are_kept_and_made_where_they_lack(data: NodeData, tmp_path:
         zip(data.nodes, data.labels, strict=True)
     )
     expected = ["model", "input", "seed", "fold", "node", "label", "predicted", "p_c0", "p_c1"]
-    assert list(table.columns) == [*expected, "confidence", "entropy", "disagreement"]
+    more = ["confidence", "entropy", "disagreement", "expected_entropy", "mutual_information"]
+    assert list(table.columns) == [*expected, *more]
 
 
 def test_a_class_that_the_training_part_lacks(data: NodeData) -> None:

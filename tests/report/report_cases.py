@@ -91,6 +91,7 @@ def write_run(
                     "members": members.astype(np.float16),
                     "drawn": members[::-1].astype(np.float16),
                     "relatives": relatives if name == "gk" else np.zeros_like(relatives),
+                    "p_values": np.sqrt(members.mean(0)),
                 }
                 artefacts.write_answers(folder, digest, artefacts.Answers(about, arrays))
             records.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,16 @@ import pytest
 from report_cases import EVIL
 from sklearn.metrics import cohen_kappa_score, confusion_matrix, precision_recall_fscore_support
 
-from honlearn.report.answers import ModelPredictions, answers_of, class_scores, confusion, packed, reliability
+from honlearn.report.answers import (
+    ModelPredictions,
+    abstention,
+    answers_of,
+    class_scores,
+    confusion,
+    packed,
+    reliability,
+    sets_of,
+)
 from honlearn.report.diversity import curves, likeness
 from honlearn.results.metrics import kappas
 from honlearn.results.runs import read_run
@@ -52,6 +62,26 @@ def test_reliability_by_hand() -> None:
     assert bins == {0.9: (2, 1.0), 0.6: (2, 0.5)}
     assert found["error"] == pytest.approx(0.5 * 0.05 + 0.5 * 0.15)
     assert found["bias"] == pytest.approx(0.8 - 0.75)
+
+
+def test_coverage_by_class_and_set_sizes_by_hand() -> None:
+    values = np.array([[0.5, 0.15], [0.3, 0.01], [0.07, 0.9], [0.6, 0.12]])
+    given = dataclasses.replace(predictions("abcd", [0, 0, 0, 1], values), p_values=values)
+    rows = sets_of(given)
+    assert [row["level"] for row in rows] == [0.8, 0.9, 0.95]
+    assert [row["coverage"] for row in rows] == [0.5, 0.75, 1.0]
+    assert [row["sizes"] for row in rows] == [[0, 4, 0], [0, 2, 2], [0, 1, 3]]
+    assert [row["size"] for row in rows] == [1.0, 1.5, 1.75]
+    assert rows[1]["by_class"] == pytest.approx([2 / 3, 1.0])
+    assert all(row["low"] <= row["coverage"] <= row["high"] for row in rows)
+    assert sets_of(predictions("abcd", [0, 0, 0, 1], values)) is None
+
+
+def test_accuracy_against_the_share_answered() -> None:
+    proba = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.6, 0.4]])
+    rows = abstention(predictions("abcd", [0, 1, 1, 0], proba))
+    assert [row["share"] for row in rows] == pytest.approx(np.arange(1, 11) / 10)
+    assert [rows[i]["accuracy"] for i in (1, 4, 7, 9)] == pytest.approx([1, 1, 2 / 3, 3 / 4])
 
 
 def test_certain_predictions_are_in_the_last_bin() -> None:

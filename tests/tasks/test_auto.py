@@ -20,6 +20,7 @@ from honlearn.hon.edgelist import from_edges
 from honlearn.tasks.choice import Choice
 from honlearn.tasks.held import Ledger
 from honlearn.tasks.settings import Structure
+from honlearn.tasks.temperature import tempered
 
 # One epoch, and labels that are often wrong: nobody is right, so that many kinds of learner have a share.
 QUICK = {"max_epochs": 1, "patience": 1}
@@ -92,7 +93,7 @@ def test_the_prediction_is_the_weighted_mean_of_members_and_kernel(share: Any) -
     mean = np.einsum("l,lbc->bc", model.members_["weight"].to_numpy(), model.member_proba(nodes))
     if model.kernel_proba_ is not None:
         mean = mean + model.kernel_share_ * model.kernel_proba_[model.network_.vocabulary.codes(nodes)]
-    np.testing.assert_allclose(model.predict_proba(nodes), mean, atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(nodes), tempered(mean, model.temperature_), atol=1e-6)
     np.testing.assert_allclose(model.predict_proba(nodes).sum(1), 1, atol=1e-5)
     if share != "auto":
         assert model.kernel_share_ == pytest.approx(share)

@@ -29,6 +29,9 @@ COLUMNS = {
     "log loss": ("log_loss", 3),
     "single F1": ("single_micro_f1", 3),
     "gain": ("gain", 3),
+    "ECE": ("ece", 3),
+    "in sets of 90 %": ("coverage_90", 3),
+    "set size": ("set_size_90", 2),
     "fit s": ("fit_seconds", 1),
     "CPU s": ("fit_cpu_seconds", 1),
 }

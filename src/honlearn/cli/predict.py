@@ -1,8 +1,8 @@
 """``honlearn predict MODEL``: classes, probabilities and uncertainties of nodes or links, from a saved model.
 
 In: a folder that ``train`` wrote. Out: a table with node, label, one probability a class, confidence,
-entropy and disagreement (of links: the pair, its probability and the disagreement), as CSV on standard
-output or in a file, written whole or not at all.
+entropy and disagreement, with ``--alpha`` prediction sets (of links: the pair, its probability and the
+disagreement), as CSV on standard output or in a file, written whole or not at all.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     import pandas
 
     from honlearn.paths.vocabulary import Vocabulary
+
+
+# What stands between the classes of a set in a CSV file; JSON and Parquet have lists.
+_BETWEEN = "|"
 
 
 def predict(
@@ -52,6 +56,14 @@ def predict(
             metavar="PATHS", help="Of a model of paths: those to classify, read as the training paths were."
         ),
     ] = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Of a model of nodes: also write prediction sets, which lack the true class at most this "
+            "often (0.1): set, set_size, in_training, abstain.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV or text.")] = False,
 ) -> None:
     """Write what a saved model thinks of each node or pair, and how sure it is."""
@@ -62,6 +74,7 @@ def predict(
     if output is not None:
         check_output(output)
     fitted = load_model(model)
+    _check_alpha(alpha, model, fitted)
     if type(fitted).__name__ == "PathClassifier":
         from honlearn.cli.path_classes import predict_paths
 
@@ -81,7 +94,7 @@ def predict(
     if pairs is not None or node is not None:
         raise ParameterError(f"{model}: a model of nodes; --pairs and --node are for models of links")
     wanted = chosen_nodes(nodes, fitted.network.vocabulary)
-    table = Predictions.of(fitted, wanted).table()
+    table = Predictions.of(fitted, wanted).table(alpha)
     if output is None:
         emit(table, output, as_json)
         return
@@ -94,15 +107,35 @@ def predict(
     }
     if "disagreement" in table:
         facts["mean_disagreement"] = round(float(table["disagreement"].mean()), 4) if len(table) else None
+    if alpha is not None:
+        facts["mean_set_size"] = round(float(table["set_size"].mean()), 4) if len(table) else None
+        facts["abstained"] = int(table["abstain"].sum())
     if as_json:
         import json
 
         typer.echo(json.dumps(facts))
     else:
         apart = f", mean disagreement {facts['mean_disagreement']}" if "disagreement" in table else ""
+        if alpha is not None:
+            apart += f", mean set size {facts['mean_set_size']}, {facts['abstained']:,} without an answer"
         typer.echo(
             f"{output}: {len(table):,} nodes, {facts['classes']} classes, mean confidence "
             f"{facts['mean_confidence']}{apart}"
+        )
+
+
+def _check_alpha(alpha: float | None, model: Path, fitted: Any) -> None:
+    """Raise unless prediction sets can be had of this model, where they are asked for."""
+    from honlearn.conformal import check_alpha
+    from honlearn.errors import ParameterError
+
+    if alpha is None:
+        return
+    check_alpha("predict", alpha)
+    if not getattr(fitted, "has_sets", False):
+        raise ParameterError(
+            f"{model}: --alpha {alpha:g}: this model has no held-back predictions to calibrate sets "
+            "on; train an ensemble of nodes (--model dge-bag) with a validation part"
         )
 
 
@@ -178,6 +211,8 @@ def write(table: pandas.DataFrame, path: Path) -> None:
 
 
 def _csv(table: pandas.DataFrame) -> str:
+    if "set" in table:
+        table = table.assign(set=[_BETWEEN.join(map(str, classes)) for classes in table["set"]])
     text: Any = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     return str(text)
 

@@ -93,6 +93,8 @@ def keep_node_answers(
     arrays: dict[str, NDArray[Any]] = {"proba": predictions.proba.astype(np.float32)}
     if predictions.members is not None:
         arrays["members"] = predictions.members.astype(np.float16)
+    if predictions.p_values is not None:
+        arrays["p_values"] = predictions.p_values
     if hasattr(estimator, "votes"):
         votes, relatives = estimator.votes(predictions.nodes)
         own = np.searchsorted(predictions.classes, np.asarray(estimator.classes_))

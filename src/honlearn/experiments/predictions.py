@@ -15,21 +15,32 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError
 from honlearn.results import metrics
+from honlearn.results.calibration import set_scores
+from honlearn.tasks.prediction_sets import PredictionSets
 
 if TYPE_CHECKING:
     import pandas
 
 PROBABILITY = "p_"
+_PARTS = ("expected_entropy", "mutual_information")
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """Nodes [B], classes [C], probabilities [B, C], and those of members [L, B, C] where there are any."""
+    """Nodes [B], classes [C], probabilities [B, C], and those of members [L, B, C] where there are any.
+
+    Where the estimator has prediction sets: the p-value of each class [B, C], by which a set is made for any
+    alpha, and whether a node's label was trained on [B]. `uncertainty` is its table of what members leave
+    open and what they disagree on.
+    """
 
     nodes: Sequence[str]
     classes: NDArray[Any]
     proba: NDArray[np.float32]
     members: NDArray[np.float32] | None
+    p_values: NDArray[np.float64] | None = None
+    in_training: NDArray[np.bool_] | None = None
+    uncertainty: pandas.DataFrame | None = None
 
     @classmethod
     def of(cls, estimator: Any, nodes: Sequence[str], classes: Sequence[Any] | None = None) -> Predictions:
@@ -42,12 +53,19 @@ class Predictions:
                 f"{type(estimator).__name__}: its probabilities are not finite, so the training diverged; "
                 "lower learning_rate"
             )
+        values = trained = parted = None
+        if getattr(estimator, "has_sets", False):
+            sets = estimator.predict_set(nodes, proba=proba)
+            values, trained = sets.p_values, sets.in_training
+        if hasattr(estimator, "uncertainty"):
+            parted = estimator.uncertainty(nodes, members=members)
         if classes is None:
-            return cls(nodes, own, proba, members)
+            return cls(nodes, own, proba, members, values, trained, parted)
         wanted = np.asarray(classes)
         place = np.searchsorted(wanted, own)
-        spread = None if members is None else _spread(members, place, len(wanted))
-        return cls(nodes, wanted, _spread(proba, place, len(wanted)), spread)
+        # A class that was never trained on has no probability and is in no set.
+        proba, members, values = (_spread(each, place, len(wanted)) for each in (proba, members, values))
+        return cls(nodes, wanted, proba, members, values, trained, parted)
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -63,12 +81,16 @@ class Predictions:
 
     def scores(self, truth: Sequence[Any]) -> dict[str, Any]:
         """Return the scores against the true classes, each of which must be among the classes."""
-        return metrics.scores(np.searchsorted(self.classes, np.asarray(truth)), self.proba, self.members)
+        codes = np.searchsorted(self.classes, np.asarray(truth))
+        found = metrics.scores(codes, self.proba, self.members)
+        return found if self.p_values is None else found | set_scores(codes, self.p_values)
 
-    def table(self) -> pandas.DataFrame:
+    def table(self, alpha: float | None = None) -> pandas.DataFrame:
         """Return node, label, one column ``p_<class>`` a class, confidence, entropy and disagreement.
 
-        A model without members has no column of disagreement.
+        A model without members has no column of disagreement; a bag has ``expected_entropy`` and
+        ``mutual_information``. With `alpha` there are ``set`` (a list, the best class first), ``set_size``,
+        ``in_training`` and ``abstain`` (whether the set is of another size than 1).
         """
         import pandas as pd
 
@@ -78,12 +100,23 @@ class Predictions:
         columns["entropy"] = metrics.entropy(self.proba)
         if self.members is not None:
             columns["disagreement"] = self.disagreement
-        return pd.DataFrame(columns)
+        if self.uncertainty is not None:
+            columns |= {name: self.uncertainty[name].to_numpy() for name in _PARTS}
+        return pd.DataFrame(columns | ({} if alpha is None else self._sets(alpha)))
+
+    def _sets(self, alpha: float) -> dict[str, Any]:
+        """Return the columns of prediction sets."""
+        assert self.p_values is not None
+        sets = PredictionSets(self.nodes, self.classes, self.p_values, alpha, self.in_training)
+        table = sets.table()
+        return {"set": [list(one) for one in sets.labels]} | {
+            name: table[name].to_numpy() for name in ("set_size", "in_training", "abstain")
+        }
 
 
-def _spread(values: NDArray[np.float32], place: NDArray[np.intp], width: int) -> NDArray[np.float32]:
+def _spread(values: Any, place: NDArray[np.intp], width: int) -> Any:
     """Return the values with their last axis laid out over `width` classes, 0 where there is none."""
-    if values.shape[-1] == width:
+    if values is None or values.shape[-1] == width:
         return values
     wide = np.zeros((*values.shape[:-1], width), values.dtype)
     wide[..., place] = values

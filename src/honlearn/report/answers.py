@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.report.pack import pack, pack_integers, pack_shares, plain
+from honlearn.results import calibration
 from honlearn.results.metrics import disagreement, entropy
 from honlearn.results.runs import ModelRecords, Study
 
-BINS = 10
+BINS = calibration.BINS
 Numbers = NDArray[np.floating[Any]]
 
 
@@ -26,7 +27,8 @@ class ModelPredictions:
     """The test nodes of all folds of one seed: each node once, by the fit that was not trained on it.
 
     nodes [B], classes [C], truth and fold [B], proba [B, C]; members and drawn [L, B, C] and relatives [L, B]
-    where every fold has them. `seed` is the seed; `missing` counts folds whose answers were not kept.
+    where every fold has them, as p_values [B, C] of prediction sets. `seed` is the seed; `missing` counts
+    folds whose answers were not kept.
     """
 
     nodes: list[str]
@@ -39,6 +41,7 @@ class ModelPredictions:
     relatives: NDArray[np.int64] | None
     seed: int
     missing: int
+    p_values: Numbers | None = None
 
     @property
     def predicted(self) -> NDArray[np.int64]:
@@ -82,6 +85,7 @@ def answers_of(study: Study, model: ModelRecords) -> ModelPredictions | None:
         joined("relatives", 1),
         seed,
         len(kept) - len(found),
+        joined("p_values", 0),
     )
 
 
@@ -116,12 +120,9 @@ def reliability(given: ModelPredictions) -> dict[str, Any]:
 
     The error is Σ share of the bin · |accuracy − mean confidence|; positive `bias` means too sure.
     """
-    sure = given.proba.max(1).astype(np.float64)
-    right = (given.predicted == given.truth).astype(np.float64)
-    place = np.minimum((sure * BINS).astype(np.int64), BINS - 1)
-    count = np.bincount(place, minlength=BINS)
-    full = np.maximum(count, 1)
-    confidence, accuracy = np.bincount(place, sure, BINS) / full, np.bincount(place, right, BINS) / full
+    sure, right = given.proba.max(1).astype(np.float64), given.predicted == given.truth
+    found = calibration.reliability(given.truth, given.proba)
+    count, confidence, accuracy = found
     bins = [
         {
             "from": i / BINS,
@@ -132,8 +133,38 @@ def reliability(given: ModelPredictions) -> dict[str, Any]:
         }
         for i in range(BINS)
     ]
-    error = float((count * np.abs(accuracy - confidence)).sum() / max(len(sure), 1))
-    return {"bins": bins, "error": error, "bias": float(sure.mean() - right.mean())}
+    return {"bins": bins, "error": found.error, "bias": float(sure.mean() - right.mean())}
+
+
+def sets_of(given: ModelPredictions) -> list[dict[str, Any]] | None:
+    """Return coverage, its interval and sizes of prediction sets, over all nodes and by class, by level."""
+    if given.p_values is None:
+        return None
+    rows, width = [], len(given.classes)
+    for level in calibration.LEVELS:
+        inside = given.p_values > (100 - level) / 100
+        covered, sizes = inside[np.arange(len(given.truth)), given.truth], inside.sum(1)
+        by_class = [covered[given.truth == code] for code in range(width)]
+        low, high = calibration.coverage_interval(int(covered.sum()), len(covered))
+        rows.append(
+            {
+                "level": level / 100,
+                "coverage": float(covered.mean()),
+                "low": low,
+                "high": high,
+                "size": float(sizes.mean()),
+                "sizes": np.bincount(sizes, minlength=width + 1).tolist(),
+                "by_class": [float(one.mean()) if len(one) else None for one in by_class],
+            }
+        )
+    return rows
+
+
+def abstention(given: ModelPredictions) -> list[dict[str, float]]:
+    """Return the accuracy of the surest part of the nodes, for parts from a tenth to all of them."""
+    curve = calibration.abstention_curve(given.truth, given.proba)
+    shares = [k / BINS for k in range(1, BINS + 1)]
+    return [{"share": s, "accuracy": float(curve[max(1, round(len(curve) * s)) - 1])} for s in shares]
 
 
 def packed(given: ModelPredictions, place: Mapping[str, int], with_learners: bool) -> dict[str, Any]:
@@ -151,6 +182,8 @@ def packed(given: ModelPredictions, place: Mapping[str, int], with_learners: boo
         "confusion": confusion(given).tolist(),
         "by_class": plain(class_scores(given), 5),
         "reliability": plain(reliability(given), 5),
+        "sets": plain(sets_of(given), 5),
+        "abstention": plain(abstention(given), 5),
         "learners": None,
         "disagreement": None,
     }

@@ -23,6 +23,10 @@ SCORES: Mapping[str, Mapping[str, tuple[str, bool]]] = {
         "single_micro_f1": ("micro F1 of the mean learner", True),
         "gain": ("gain of the ensemble", True),
         "disagreement": ("disagreement of learners", True),
+        "ece": ("calibration error", False),
+        "brier": ("Brier score", False),
+        "coverage_90": ("coverage of 90 % sets", True),
+        "set_size_90": ("size of 90 % sets", False),
     },
     "links": {
         "auprc": ("AUPRC", True),

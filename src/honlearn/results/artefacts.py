@@ -37,7 +37,8 @@ class Answers:
 
     Nodes: about ``nodes``, ``truth`` and ``classes``; arrays ``proba`` [B, C], ``members`` [L, B, C] (each
     learner over its draws or all relatives), ``drawn`` [L, B, C] and ``relatives`` [L, B] (the prediction
-    of each learner from one drawn relative, and which of the family it was; 0 is the base node). Links: about
+    of each learner from one drawn relative, and which of the family it was; 0 is the base node), ``p_values``
+    [B, C] of prediction sets. Links: about
     ``pairs`` and ``new_pairs``; arrays ``truth`` and ``linked`` [B], ``members`` [L, B], ``new_linked`` and
     ``new_disagreement``. Both: about ``history``, one dictionary an epoch.
     """

@@ -36,6 +36,7 @@ def check_answers(about: Fields, task: str) -> tuple[dict[str, Spec], dict[str, 
         "members": whole,
         "drawn": whole,
         "relatives": ("iu", ("learners", len(nodes))),
+        "p_values": ("f", (len(nodes), len(classes))),
     }
 
 

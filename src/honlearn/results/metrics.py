@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import ParameterError
+from honlearn.results.calibration import calibration_scores
 
 Numbers = NDArray[np.floating[Any]]
 
@@ -27,6 +28,7 @@ LEAST_PAIRS = 5
 def scores(truth: NDArray[np.int64], proba: Numbers, members: Numbers | None = None) -> dict[str, Any]:
     """Return the scores of one test part; those of single members are None where there are no members.
 
+    `ece`, `brier` and accuracies of the surest nodes are those of :mod:`honlearn.results.calibration`.
     `macro_f1` is over the classes that occur in the test part or its predictions. `single_micro_f1` and
     `single_log_loss` are means over the members, `gain` is what the ensemble adds to the micro F1 of its
     mean member, `disagreement` the mean of :func:`disagreement`.
@@ -40,6 +42,7 @@ def scores(truth: NDArray[np.int64], proba: Numbers, members: Numbers | None = N
         "macro_f1": float(f1_score(truth, predicted, average="macro", zero_division=0)),
         "log_loss": log_loss(truth, proba),
         "accuracy": float(accuracy_score(truth, predicted)),
+        **calibration_scores(truth, proba),
         "single_micro_f1": None,
         "single_log_loss": None,
         "gain": None,

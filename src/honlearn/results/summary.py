@@ -13,11 +13,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from honlearn.results.calibration import ANSWERED, LEVELS, coverage_interval
 from honlearn.results.metrics import corrected_t_test
 from honlearn.results.record import Record
 from honlearn.writing.atomic import atomic_text
 
-SCORES = ("micro_f1", "macro_f1", "log_loss", "accuracy", "single_micro_f1", "gain", "disagreement")
+SCORES = (
+    *("micro_f1", "macro_f1", "log_loss", "accuracy", "single_micro_f1", "gain", "disagreement"),
+    *("ece", "brier", *(f"accuracy_of_{share}" for share in ANSWERED)),
+    *(f"{name}_{level}" for level in LEVELS for name in ("coverage", "set_size")),
+)
 
 
 def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list[dict[str, Any]]:
@@ -25,6 +30,7 @@ def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list
 
     A model whose learner is not the usual one is called after both, ``"dge-bag (gat)"``.
     It has ``<score>_mean`` and ``<score>_std`` (over folds and seeds, n − 1; None for a single record),
+    for coverages also ``_low`` and ``_high``, their binomial interval (95 %) over all test nodes,
     the number of records, and ``p_value``: of the first of `scores` (micro F1 for nodes) against the first
     model, paired by seed and fold; None for the first model and where fewer than two pairs are there.
     """
@@ -40,9 +46,21 @@ def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list
         for key, known in values.items():
             mean, deviation = _spread(known)
             summary |= {f"{key}_mean": mean, f"{key}_std": deviation}
+        for key in (key for key in scores if key.startswith("coverage_")):
+            low, high = _pooled_interval(group, key)
+            summary |= {f"{key}_low": low, f"{key}_high": high}
         summary["p_value"] = compare(group, next(iter(groups.values())), scores[0]) if summaries else None
         summaries.append(summary)
     return summaries
+
+
+def _pooled_interval(group: Sequence[Record], score: str) -> tuple[float | None, float | None]:
+    """Return the 95 % interval of a coverage over the test nodes of all records that have it."""
+    known = [(record.scores.get(score), record.sizes.test) for record in group]
+    found = [(share, size) for share, size in known if share is not None and size]
+    if not found:
+        return None, None
+    return coverage_interval(sum(share * size for share, size in found), sum(size for _, size in found))
 
 
 def compare(ours: Sequence[Record], theirs: Sequence[Record], score: str = "micro_f1") -> float | None:

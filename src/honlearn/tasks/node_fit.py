@@ -31,6 +31,7 @@ from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import held, structure
 from honlearn.tasks import parameters as check
+from honlearn.tasks.calibrated import Calibrated
 from honlearn.tasks.choice import Candidate
 from honlearn.tasks.component import Component
 from honlearn.tasks.estimator import EnsembleEstimator, with_power
@@ -59,7 +60,7 @@ class Reading(NamedTuple):
     kernel: Vectors | None
 
 
-class NodeFitting(EnsembleEstimator):
+class NodeFitting(Calibrated, EnsembleEstimator):
     """The part of a node classifier that fits."""
 
     variant: Any
@@ -178,6 +179,7 @@ class NodeFitting(EnsembleEstimator):
         self.classes_ = classes
         self.components_ = [Component.of(model, fitted.state, 1.0, fitted.best_epochs, self.path_vectors_)]
         self._describe([fitted], shape, options)
+        self._calibrate([fitted], known)
 
     def _resolve_power(self, examples: tuple[Any, ...]) -> None:
         """Set the power of the edge weights where a learner leaves it open: the best for these examples."""
@@ -329,6 +331,7 @@ class NodeFitting(EnsembleEstimator):
         self._describe(
             results, components[0].model.shape, self._options(components[0].model.shape, len(known))
         )
+        self._calibrate(results, known)
 
     def _component_options(
         self, shape: Architecture, n_examples: int, training: Training, number: int

@@ -26,6 +26,7 @@ from honlearn.tasks.inputs import Labels, Names, Weights
 from honlearn.tasks.nested import AUTO, refuse_old
 from honlearn.tasks.node_fit import NodeFitting
 from honlearn.tasks.settings import PathKernel, Structure, Training
+from honlearn.tasks.temperature import tempered
 
 if TYPE_CHECKING:
     import pandas
@@ -82,6 +83,9 @@ class DGEClassifier(NodeFitting):
         A table of the members: learner, edge power, network, epochs, weight in the prediction.
     kernel_share_, edge_power_, selection_results_
         What was chosen in the fit, and a table of all that was tried.
+    temperature_, held_back_
+        How far probabilities are sharpened (below 1) or flattened, and what they were for the nodes trained
+        on, each by the learners that did not see its label.
 
     Examples
     --------
@@ -192,10 +196,10 @@ class DGEClassifier(NodeFitting):
             return np.zeros((0, len(self.classes_)), np.float32)
         with inferences[0].run.threads():
             proba = mixed_proba(self.components_, inferences, nodes)
-        if self.kernel_proba_ is None:
-            return proba
-        share = np.float32(self.kernel_share_)
-        return np.asarray((1 - share) * proba + share * self.kernel_proba_[nodes], np.float32)
+        if self.kernel_proba_ is not None:
+            share = np.float32(self.kernel_share_)
+            proba = np.asarray((1 - share) * proba + share * self.kernel_proba_[nodes], np.float32)
+        return tempered(proba, self.temperature_)
 
     def predict(self, X: Names) -> NDArray[Any]:
         """Return the most probable class of each node, [B]."""
@@ -207,7 +211,7 @@ class DGEClassifier(NodeFitting):
 
         Members are the learners of a bag; of the other variants, which have one prediction for all learners,
         L draws of relatives through the whole model. The prediction is their mean, weighted as ``members_``
-        tells, and the kernel's share.
+        tells, and the kernel's share, at the temperature ``temperature_``.
         """
         nodes, inferences = self._inferences(X, "member_proba")
         if not len(nodes):

@@ -17,6 +17,7 @@ from honlearn.hon.formats import load_network
 from honlearn.learners import TorchLearner
 from honlearn.learners.torch_learner import Make
 from honlearn.stored import Spec, check_arrays, shown
+from honlearn.tasks.calibrated import restore_uncertainty, uncertainty_config, uncertainty_tensors
 from honlearn.tasks.component_storage import (
     component_config,
     component_tensors,
@@ -24,6 +25,7 @@ from honlearn.tasks.component_storage import (
     restore_components,
 )
 from honlearn.tasks.fit_facts import restore_facts
+from honlearn.tasks.held_back import PREFIX as HELD_BACK
 from honlearn.tasks.loading import (
     built_from,
     check_probabilities,
@@ -86,6 +88,8 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
         config["components"] = [component_config(one, model.network_) for one in model.components_]
         for number, one in enumerate(model.components_):
             tensors |= component_tensors(one, f"component{number}.")
+        config["uncertainty"] = uncertainty_config(model)
+        tensors |= uncertainty_tensors(model)
     else:
         tensors |= {f"ensemble.{name}": tensor for name, tensor in model.ensemble_.state_dict().items()}
     other = other_network(model) if model.task == "nodes" else None
@@ -118,7 +122,8 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
     network = load_network(os.path.join(folder, NETWORK))
     given, classes = read_parameters(config, kinds[kind], _LEFT_OUT), read_classes(config)
     give_make(folder, given, make)
-    beside = {name: t for name, t in tensors.items() if not name.startswith(("ensemble.", "component"))}
+    own = ("ensemble.", "component", HELD_BACK)
+    beside = {name: t for name, t in tensors.items() if not name.startswith(own)}
     check_tensors(os.path.join(folder, WEIGHTS), beside, network.n_entities, len(classes))
     with built_from(folder, tensors, network):
         seed = config.integer("seed", 0, None)
@@ -141,6 +146,7 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
             files = config.mapping("files")
             other = load_network(os.path.join(folder, OTHER_NETWORK)) if files.has(OTHER_NETWORK) else None
             restore_components(model, config, tensors, other, make)
+            restore_uncertainty(model, config.mapping("uncertainty"), tensors)
         else:
             model.path_vectors_, model.architecture_ = None, shape
             prefix = "ensemble."

@@ -45,8 +45,35 @@ function startQuality() {
     table: () => ({ columns: ['node', 'class', 'predicted', 'confidence', 'entropy', 'disagreement'], rows: said().nodes.map((node, b) => [node, said().classes[said().truth[b]], said().classes[said().predicted[b]], said().sure[b], said().entropy[b], said().disagreement?.[b] ?? null]) }),
     click: (point) => { if (point.customdata !== undefined) tell('prediction', point.customdata, true); },
   });
-  for (const chart of [confusion, reliability, classes, uncertainty]) host.append(h('div', {}, chart.figure));
-  on('model', () => { for (const chart of [confusion, reliability, classes, uncertainty]) chart.update(); });
+  const charts = [confusion, reliability, classes, uncertainty, ...setCharts(said, names)];
+  for (const chart of charts) host.append(h('div', {}, chart.figure));
+  on('model', () => { for (const chart of charts) chart.update(); });
+}
+
+// Prediction sets (coverage by class, sizes) and the accuracy of the surest nodes.
+function setCharts(said, names) {
+  const rows = () => said().sets ?? [], percent = (row) => `${Math.round(100 * row.level)} %`, colours = ['#7d97c4', '#d89a5a', '#6aa77f'];
+  const coverage = new Chart({
+    title: 'Coverage by class', file: 'coverage.csv', height: 360, config: { displayModeBar: false },
+    note: 'How often the prediction set holds the true class, over all nodes and by class. It is asked for over all nodes; single classes may be covered less.',
+    make() {
+      const ticks = ['all', ...names()], at = ticks.map((_, i) => i);
+      const bar = (row, k) => ({ type: 'bar', name: `asked ${percent(row)}`, x: at, y: [row.coverage, ...row.by_class].map((v) => v ?? 0), marker: { color: colours[k] }, error_y: { type: 'data', symmetric: false, array: at.map((i) => (i ? 0 : row.high - row.coverage)), arrayminus: at.map((i) => (i ? 0 : row.coverage - row.low)) }, hoverinfo: 'text', textposition: 'none', text: [row.coverage, ...row.by_class].map((v, i) => `${ticks[i]}<br>asked ${percent(row)}<br>covered ${fixed(v)}`) });
+      return { data: rows().map(bar), layout: { barmode: 'group', bargap: 0.25, dragmode: false, xaxis: { tickvals: at, ticktext: ticks, fixedrange: true }, yaxis: { range: [0, 1.05], title: { text: 'share covered' }, fixedrange: true } } };
+    },
+    table: () => ({ columns: ['asked', 'coverage', 'from', 'to', 'mean size', ...said().classes], rows: rows().map((row) => [row.level, row.coverage, row.low, row.high, row.size, ...row.by_class]) }),
+  });
+  const sizes = new Chart({
+    title: 'Set size', file: 'set-sizes.csv', height: 360, config: { displayModeBar: false }, note: 'How many classes the prediction sets hold. A set of one class is an answer; the others abstain.',
+    make: () => ({ data: rows().map((row, k) => ({ type: 'bar', name: `asked ${percent(row)}, mean ${fixed(row.size, 2)}`, x: row.sizes.map((_, i) => i), y: row.sizes, marker: { color: colours[k] } })), layout: { barmode: 'group', dragmode: false, xaxis: { title: { text: 'classes in the set' }, dtick: 1, fixedrange: true }, yaxis: { title: { text: 'nodes' }, fixedrange: true } } }),
+    table: () => ({ columns: ['asked', ...(rows()[0]?.sizes ?? []).map((_, i) => `size ${i}`)], rows: rows().map((row) => [row.level, ...row.sizes]) }),
+  });
+  const abstention = new Chart({
+    title: 'Accuracy against share answered', file: 'abstention.csv', height: 360, config: { displayModeBar: false }, note: 'Where the model answers only for the nodes that it is surest of.',
+    make: () => ({ data: [{ type: 'scatter', mode: 'lines+markers', x: said().abstention.map((row) => row.share), y: said().abstention.map((row) => row.accuracy), line: { color: cssColour('--accent'), width: 2 } }], layout: { dragmode: false, xaxis: { range: [0, 1.03], title: { text: 'share answered' }, fixedrange: true }, yaxis: { title: { text: 'share right' }, fixedrange: true } } }),
+    table: () => ({ columns: ['share answered', 'accuracy'], rows: said().abstention.map((row) => [row.share, row.accuracy]) }),
+  });
+  return STUDY.predictions && Object.values(STUDY.predictions).some((one) => one.sets) ? [coverage, sizes, abstention] : [abstention];
 }
 
 function startLearning() {

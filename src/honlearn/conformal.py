@@ -1,0 +1,116 @@
+"""Conformal prediction: sets of classes that hold the true class with probability 1 − alpha.
+
+In: class probabilities and true classes of calibration examples that the model was not trained on, and class
+probabilities of new examples. Out: a p-value for each class of each new example, and from these its set. With
+a score s(x, y), the larger the worse y fits x, and calibration scores s_i = s(x_i, y_i), i = 1 … n,
+
+    p(y) = (1 + #{i : s_i ≥ s(x, y)}) / (n + 1),      C(x) = {y : p(y) > alpha}.
+
+Guaranteed (Vovk et al. 2005): where the new example and the calibration examples are exchangeable and the
+score does not depend on them, P(y ∈ C(x)) ≥ 1 − alpha, and at most 1 − alpha + 1 / (n + 1) where scores do
+not tie. With the calibration examples of class y alone (class-conditional, Mondrian) the same holds for the
+examples of each class. Nothing is guaranteed for one example, or for a group of examples chosen by its
+predictions. Scores:
+
+    lac    1 − p_y                                                   (Sadinle et al. 2019: smallest sets)
+    aps    Σ p_k over classes k more probable than y, + u p_y        (Romano et al. 2020: adaptive)
+    raps   aps + penalty · max(0, rank of y − free)                  (Angelopoulos et al. 2021)
+
+    implied   the coverage that the probabilities imply for sets of all classes more probable than p_y
+
+with u uniform on [0, 1], one number for each example. For one model, `implied` ranks classes as lac does and
+gives the same sets. It differs where calibration examples were predicted by a weaker model than new ones (by
+fewer members of an ensemble, say): then p_y is on another scale in either, and lac covers too much. The
+coverage implied by the probabilities of either model is the scale on which they can be compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.errors import check_real
+
+Rows = NDArray[np.float64]
+KINDS = ("implied", "lac", "aps", "raps")
+# Thresholds at which an implied coverage is known.
+GRID = 2049
+
+
+@dataclass(frozen=True)
+class ScoreRule:
+    """A score of one example alone: ``"lac"``, ``"aps"``, or ``"raps"`` with its penalty and free ranks."""
+
+    kind: str
+    penalty: float = 0.0
+    free: int = 1
+
+    def scores(self, proba: NDArray[np.floating], uniform: Rows) -> Rows:
+        """Return the score of every class, [B, C], from probabilities [B, C] and numbers in [0, 1], [B].
+
+        >>> proba, half = np.array([[0.6, 0.1, 0.3]]), np.array([0.5])
+        >>> ScoreRule("lac").scores(proba, half).round(2).tolist()
+        [[0.4, 0.9, 0.7]]
+        >>> ScoreRule("aps").scores(proba, half).round(2).tolist()
+        [[0.3, 0.95, 0.75]]
+        """
+        exact = np.asarray(proba, np.float64)
+        if self.kind == "lac":
+            return np.asarray(1.0 - exact, np.float64)
+        order = np.argsort(-exact, axis=1, kind="stable")
+        ranked = np.take_along_axis(exact, order, 1)
+        above = np.cumsum(ranked, 1) - ranked
+        rank = np.arange(1, exact.shape[1] + 1)
+        scores = above + uniform[:, None] * ranked + self.penalty * np.maximum(rank - self.free, 0)
+        out: Rows = np.empty(scores.shape)
+        np.put_along_axis(out, order, scores, 1)
+        return out
+
+
+def p_values(scores: NDArray[np.floating], known: Rows) -> Rows:
+    """Return the p-value of each score, of the same shape, given calibration scores [n].
+
+    >>> p_values(np.array([0.1, 0.35, 0.9]), np.array([0.2, 0.3, 0.4])).tolist()
+    [1.0, 0.5, 0.25]
+    """
+    below = np.searchsorted(np.sort(known), scores, side="left")
+    return np.asarray((1.0 + len(known) - below) / (len(known) + 1.0))
+
+
+def class_p_values(scores: Rows, known: Rows, labels: NDArray[np.int64] | None = None) -> Rows:
+    """Return the p-value of each class, [B, C], given calibration scores [n] of true classes.
+
+    With `labels` [n], the classes of the calibration examples, a class is compared with its own examples
+    alone; one that has none gets 1.
+    """
+    if labels is None:
+        return p_values(scores, known)
+    columns = [p_values(scores[:, code], known[labels == code]) for code in range(scores.shape[1])]
+    return np.stack(columns, axis=1) if columns else np.ones_like(scores)
+
+
+def implied_coverage(proba: NDArray[np.floating]) -> Rows:
+    """Return for thresholds t from 0 to 1 the coverage that probabilities [B, C] imply, falling, [GRID].
+
+    Sets of the classes with p > t would hold the true class of a share (1/B) Σ_i Σ_c p_ic [p_ic > t] of the
+    examples, if the probabilities were right.
+
+    >>> curve = implied_coverage(np.array([[0.9, 0.1], [0.6, 0.4]]))
+    >>> [round(float(curve[round(t * (len(curve) - 1))]), 3) for t in (0, 0.2, 0.5, 0.8, 1)]
+    [1.0, 0.95, 0.75, 0.45, 0.0]
+    """
+    values = np.sort(np.asarray(proba, np.float64).ravel())
+    above = np.append(np.cumsum(values[::-1])[::-1], 0.0) / max(len(proba), 1)
+    return np.asarray(above[np.searchsorted(values, np.linspace(0, 1, GRID), side="right")])
+
+
+def implied_scores(proba: NDArray[np.floating], curve: Rows) -> Rows:
+    """Return the coverage that is implied at the probability of each class, of the shape of `proba`."""
+    return np.asarray(np.interp(np.asarray(proba, np.float64), np.linspace(0, 1, GRID), curve))
+
+
+def check_alpha(owner: str, alpha: object) -> float:
+    """Return how often a set may lack the true class, or raise a ParameterError unless it is a share."""
+    return check_real(owner, "alpha", alpha, 0, 1)

@@ -1,0 +1,69 @@
+"""Temperature: how sure a prediction is, corrected on held-back predictions where that clearly helps.
+
+In: probabilities [n, C] of held-back examples and their classes. Out: a temperature T for
+
+    q_c ∝ p_c^(1/T),
+
+below 1 where predictions are less sure than they are right (means of many learners are), above 1 where they
+are too sure. It is 1, no change, unless the gain in log loss is more than its standard error on examples that
+the temperature was not fitted to.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from honlearn.tasks.held import Gain, log_losses
+
+Rows = NDArray[np.float64]
+# Temperatures are between 1 / WIDEST and this.
+WIDEST = 4.0
+_PARTS = 5
+_FEWEST = 20
+
+
+def tempered(proba: NDArray[np.float32], temperature: float) -> NDArray[np.float32]:
+    """Return the probabilities [B, C] at a temperature; at 1 they are the same to the bit.
+
+    >>> tempered(np.array([[0.8, 0.2]], np.float32), 0.5).round(3).tolist()
+    [[0.9409999847412109, 0.05900000035762787]]
+    """
+    if temperature == 1.0:
+        return proba
+    powers = np.asarray(proba, np.float64) ** (1 / temperature)
+    return np.asarray(powers / powers.sum(1, keepdims=True), np.float32)
+
+
+def choose_temperature(proba: NDArray[np.float32], truth: NDArray[np.int64], weights: Rows) -> float:
+    """Return the temperature of held-back predictions [n, C], 1 where another does not clearly help."""
+    if len(truth) < _FEWEST:
+        return 1.0
+    logs, part = np.log(np.maximum(proba.astype(np.float64), 1e-12)), np.arange(len(truth)) % _PARTS
+    gains = np.empty(len(truth))
+    for number in range(_PARTS):
+        rest, own = part != number, part == number
+        found = _best(logs[rest], truth[rest], weights[rest])
+        gains[own] = _losses(logs[own], truth[own], 1.0) - _losses(logs[own], truth[own], found)
+    gains *= weights / max(float(weights.mean()), 1e-12)
+    gain = Gain(float(gains.mean()), float(gains.std(ddof=1) / math.sqrt(len(gains))))
+    return _best(logs, truth, weights) if gain.is_clear else 1.0
+
+
+def _losses(logs: Rows, truth: NDArray[np.int64], temperature: float) -> Rows:
+    """Return the log loss of each example at a temperature, [n]."""
+    powers = np.exp(logs / temperature)
+    return log_losses(powers[np.arange(len(truth)), truth] / powers.sum(1))
+
+
+def _best(logs: Rows, truth: NDArray[np.int64], weights: Rows) -> float:
+    found = minimize_scalar(
+        lambda log: float(weights @ _losses(logs, truth, math.exp(log))),
+        bounds=(-math.log(WIDEST), math.log(WIDEST)),
+        method="bounded",
+        options={"xatol": 1e-4},
+    )
+    return float(np.clip(math.exp(found.x), 1 / WIDEST, WIDEST))

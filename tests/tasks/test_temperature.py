@@ -1,0 +1,48 @@
+"""The temperature: found where predictions are flattened or too sharp, left at 1 where they are right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from honlearn.tasks.temperature import choose_temperature, tempered
+
+
+def drawn(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    proba = random.dirichlet(np.ones(3), n)
+    return proba.astype(np.float32), (proba.cumsum(1) > random.random(n)[:, None]).argmax(1)
+
+
+@pytest.mark.parametrize("power", [0.5, 1.8])
+def test_the_temperature_that_was_put_in_is_found(power: float) -> None:
+    proba, truth = drawn(4000)
+    wrong = tempered(proba, 1 / power)
+    found = choose_temperature(wrong, truth, np.ones(len(truth)))
+    assert found == pytest.approx(power, rel=0.08)
+    assert np.allclose(tempered(wrong, power), proba, atol=1e-4)
+
+
+def test_right_probabilities_stay_as_they_are() -> None:
+    kept = [choose_temperature(*drawn(400, seed), np.ones(400)) for seed in range(20)]
+    assert sum(one == 1.0 for one in kept) >= 14
+    assert all(0.7 < one < 1.4 for one in kept)
+
+
+def test_few_examples_change_nothing() -> None:
+    proba, truth = drawn(10)
+    assert choose_temperature(proba, truth, np.ones(10)) == 1.0
+
+
+def test_at_one_not_a_bit_changes() -> None:
+    proba, _ = drawn(20)
+    assert tempered(proba, 1.0) is proba
+
+
+def test_weights_count() -> None:
+    proba, truth = drawn(3000)
+    flat = tempered(proba, 2.0)
+    mixed = np.concatenate([flat[:1500], proba[1500:]])
+    weights = np.repeat([0.0, 1.0], 1500)
+    assert choose_temperature(mixed, truth, 1 - weights) == pytest.approx(0.5, rel=0.1)
+    assert choose_temperature(mixed, truth, weights) == pytest.approx(1.0, rel=0.1)

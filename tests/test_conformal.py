@@ -1,0 +1,139 @@
+"""Conformal prediction on exchangeable data: coverage by closed form, sets that nest, classes apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honlearn.conformal import (
+    GRID,
+    ScoreRule,
+    check_alpha,
+    class_p_values,
+    implied_coverage,
+    implied_scores,
+    p_values,
+)
+from honlearn.errors import ParameterError
+
+RULES = [ScoreRule("lac"), ScoreRule("aps"), ScoreRule("raps", 0.1), ScoreRule("raps", 0.5, 2)]
+
+
+def exchangeable(n: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return probabilities, classes drawn by other ones, and uniform numbers: a model that is wrong."""
+    random = np.random.default_rng(seed)
+    logits = random.normal(size=(n, classes)) * 2
+    true = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    labels = (true.cumsum(1) > random.random(n)[:, None]).argmax(1)
+    given = np.exp(0.4 * logits + random.normal(size=(n, classes)))
+    return given / given.sum(1, keepdims=True), labels, random.random(n)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.3])
+def test_coverage_of_a_wrong_model_is_the_closed_form(rule: ScoreRule, alpha: float) -> None:
+    # Without ties the coverage is exactly ⌈(n + 1)(1 − alpha)⌉ / (n + 1), over calibration and new example.
+    n, rounds = 39, 2000
+    proba, labels, uniform = exchangeable((n + 1) * rounds, 4, 0)
+    scores = np.take_along_axis(rule.scores(proba, uniform), labels[:, None], 1).reshape(rounds, n + 1)
+    hits = sum(p_values(row[-1:], row[:-1])[0] > alpha for row in scores)
+    expected = np.ceil(round((n + 1) * (1 - alpha), 9)) / (n + 1)
+    assert abs(hits / rounds - expected) < 4 * np.sqrt(expected * (1 - expected) / rounds)
+
+
+def test_p_values_are_counts() -> None:
+    random = np.random.default_rng(0)
+    known, new = random.integers(0, 5, 30).astype(float), random.integers(0, 6, 20).astype(float)
+    brute = [(1 + sum(s >= x for s in known)) / 31 for x in new]
+    assert p_values(new, known).tolist() == brute
+
+
+@given(st.integers(0, 2**32), st.sampled_from(RULES))
+def test_sets_nest_in_alpha(seed: int, rule: ScoreRule) -> None:
+    proba, labels, uniform = exchangeable(60, 5, seed)
+    scores = rule.scores(proba, uniform)
+    values = class_p_values(scores[30:], scores[np.arange(30), labels[:30]])
+    smaller, larger = values > 0.3, values > 0.1
+    assert not (smaller & ~larger).any()
+    assert (values > 0).all()
+    assert not (values > 1).any()
+
+
+def test_class_conditional_coverage_holds_in_every_class() -> None:
+    proba, labels, uniform = exchangeable(40_000, 3, 1)
+    # A model that never believes in the last class covers it only where classes are calibrated apart.
+    proba[:, 2] *= 0.1
+    proba /= proba.sum(1, keepdims=True)
+    scores = ScoreRule("lac").scores(proba, uniform)
+    cut = 20_000
+    known, new = scores[np.arange(cut), labels[:cut]], scores[cut:]
+    apart = class_p_values(new, known, labels[:cut])
+    together = class_p_values(new, known)
+    for code in range(3):
+        own = labels[cut:] == code
+        assert (apart[own, code] > 0.1).mean() == pytest.approx(0.9, abs=0.015)
+    own = labels[cut:] == 2
+    assert (together[own, 2] > 0.1).mean() < 0.85
+
+
+def test_a_class_without_examples_is_in_every_set() -> None:
+    values = class_p_values(np.full((2, 3), 0.9), np.array([0.1, 0.2]), np.array([0, 0]))
+    assert values[:, 1:].tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert values[:, 0].tolist() == [1 / 3, 1 / 3]
+
+
+def test_adaptive_scores_are_sums_over_better_classes() -> None:
+    proba = np.array([[0.5, 0.2, 0.3], [0.1, 0.8, 0.1]])
+    uniform = np.array([0.25, 1.0])
+    assert np.allclose(ScoreRule("aps").scores(proba, uniform), [[0.125, 0.85, 0.575], [0.9, 0.8, 1.0]])
+    plain, ranked = (ScoreRule(*given).scores(proba, uniform) for given in (("aps",), ("raps", 0.2)))
+    assert np.allclose(ranked - plain, [[0, 0.4, 0.2], [0.2, 0, 0.4]])
+
+
+def test_implied_coverage_is_a_sum_over_classes_above() -> None:
+    proba = np.random.default_rng(3).dirichlet(np.ones(4), 50)
+    curve = implied_coverage(proba)
+    grid = np.linspace(0, 1, GRID)
+    assert np.allclose(curve, [(proba * (proba > t)).sum(1).mean() for t in grid])
+    assert (np.diff(curve) <= 0).all()
+    assert curve[[0, -1]].tolist() == pytest.approx([1, 0])
+
+
+def test_implied_scores_rank_as_lac_does() -> None:
+    proba, labels, uniform = exchangeable(3000, 4, 5)
+    own = implied_coverage(proba[:2000])
+    implied, lac = implied_scores(proba, own), ScoreRule("lac").scores(proba, uniform)
+    sets = [class_p_values(one[2000:], one[np.arange(2000), labels[:2000]]) > 0.1 for one in (implied, lac)]
+    assert (sets[0] == sets[1]).mean() > 0.999
+
+
+def test_a_weaker_model_for_calibration_is_put_on_the_scale_of_the_stronger() -> None:
+    # The weaker model sees a noisy view of what the stronger sees whole; both are right about their views.
+    random = np.random.default_rng(0)
+    view = random.normal(size=60_000)
+    side = 1 / (1 + np.exp(-2 * view))
+    labels = (random.random(len(view)) < side).astype(np.int64)
+    rough = np.digitize(view + 3 * random.normal(size=len(view)), np.linspace(-4, 4, 33))
+    mean = np.bincount(rough, labels) / np.maximum(np.bincount(rough), 1)
+    weak, strong = (np.stack([1 - p, p], 1) for p in (mean[rough], side))
+    cut = 30_000
+    coverage = []
+    for held, new in (
+        (1 - weak[:cut], 1 - strong[cut:]),
+        (
+            implied_scores(weak[:cut], implied_coverage(weak[:cut])),
+            implied_scores(strong[cut:], implied_coverage(strong[cut:])),
+        ),
+    ):
+        values = class_p_values(new, held[np.arange(cut), labels[:cut]])
+        coverage.append((values[np.arange(len(new)), labels[cut:]] > 0.1).mean())
+    assert abs(coverage[0] - 0.9) > 0.03
+    assert coverage[1] == pytest.approx(0.9, abs=0.01)
+
+
+@pytest.mark.parametrize("alpha", [-0.1, 1.5, "0.1", None, float("nan"), True])
+def test_an_alpha_that_is_no_share(alpha: object) -> None:
+    with pytest.raises(ParameterError, match="The 'alpha' parameter of X must be a number at least 0 and"):
+        check_alpha("X", alpha)
