@@ -53,6 +53,8 @@ def repaired(source: Path, target: Path, config: Edit | None = None, tensors: Ed
         config(whole)
     whole["digest"] = _config_digest(whole)
     (target / "config.json").write_text(json.dumps(whole), "utf-8")
+    facts = json.loads((target / "training.json").read_text("utf-8"))
+    (target / "training.json").write_text(json.dumps(facts | {"config": whole["digest"]}), "utf-8")
     return target
 
 
