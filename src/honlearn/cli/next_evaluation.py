@@ -31,8 +31,8 @@ SplitAt = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="Next: train on paths that began before it, test on the others; a number, a day or a time of "
-        "--order-by, instead of --folds.",
+        help="Next and links: train on paths that began before it, test on the others, or on links that "
+        "first appear in them; a number, a day or a time of --order-by.",
     ),
 ]
 

@@ -23,6 +23,7 @@ def check_answers(about: Fields, task: str) -> tuple[dict[str, Spec], dict[str, 
         fresh: Spec = ("f", (new,))
         return {"truth": ("iub", (count,)), "linked": ("f", (count,))}, {
             "members": ("f", ("learners", count)),
+            "kinds": ("iu", (count,)),
             "new_linked": fresh,
             "new_disagreement": fresh,
         }
