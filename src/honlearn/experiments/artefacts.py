@@ -107,7 +107,7 @@ def keep_node_answers(
     artefacts.write_answers(run, digest, artefacts.Answers(about, arrays))
 
 
-class TestedPairs(NamedTuple):
+class PairAnswers(NamedTuple):
     """Test pairs with what a fit predicts: names, truth and kind of each, probability, and of each member."""
 
     pairs: Sequence[tuple[str, str]]
@@ -121,7 +121,7 @@ def keep_link_answers(
     run: str | Path,
     digest: str,
     estimator: Any,
-    tested: TestedPairs,
+    tested: PairAnswers,
     whole: HigherOrderNetwork | None = None,
 ) -> None:
     """Keep the predictions of a fit for its test pairs.

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError, ParameterError, listed
-from honlearn.experiments.artefacts import TestedPairs, keep_data, keep_link_answers
+from honlearn.experiments.artefacts import PairAnswers, keep_data, keep_link_answers
 from honlearn.experiments.evaluate import ModelSpec
 from honlearn.experiments.link_data import STRICT, LinkData
 from honlearn.experiments.link_metrics import HITS, link_scores
@@ -117,7 +117,7 @@ def run_link_job(
         )
     scores = tested_scores(split, linked, members) | ranking_scores(_ranks(estimator, job, data))
     if artefacts_in is not None:
-        tested = TestedPairs(split.names, split.labels, split.kinds, linked, members)
+        tested = PairAnswers(split.names, split.labels, split.kinds, linked, members)
         # New links are asked for once a row; other repetitions would only repeat them.
         whole = data.network if job.repetition == 0 else None
         keep_link_answers(artefacts_in, job.digest, estimator, tested, whole)

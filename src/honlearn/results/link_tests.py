@@ -42,14 +42,14 @@ class LinkTest:
         return tuple(pair for pair, mine in zip(self.pairs, self.kinds, strict=True) if mine == kind)
 
 
-def test_path(run: str | Path, digest: str) -> Path:
+def pairs_path(run: str | Path, digest: str) -> Path:
     """Return the file of the test with this digest."""
     return Path(run) / FOLDER / f"{digest}.json"
 
 
 def keep_test(run: str | Path, test: LinkTest) -> None:
     """Write a test, unless it is there; what is there must be the same."""
-    path = test_path(run, test.digest)
+    path = pairs_path(run, test.digest)
     if path.exists():
         read_test(run, test.digest)
         return
@@ -63,7 +63,7 @@ def keep_test(run: str | Path, test: LinkTest) -> None:
 
 def read_test(run: str | Path, digest: str) -> LinkTest | None:
     """Return the test with this digest, checked by it; None where it was not kept."""
-    path = test_path(run, digest)
+    path = pairs_path(run, digest)
     if not NAME.fullmatch(digest) or not path.exists():
         return None
     found = Fields(read_json(path, advice=_ADVICE), str(path), advice=_ADVICE)
