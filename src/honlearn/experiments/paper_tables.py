@@ -38,9 +38,9 @@ _TITLES = {
 }
 TASKS = {"table-3": "links", "table-7": "links"}
 PUBLISHED_LINKS = (
-    "links by the paper's protocol: uniform negatives, and the edges between the families of a tested pair are "
-    "hidden but not the contexts that tell of them, so all values are optimistic; 'honlearn evaluate --task "
-    "links' hides both"
+    "links by the paper's protocol: uniform negatives, and the edges between the families of a tested pair "
+    "are hidden but not the contexts that tell of them, so all values are optimistic; 'honlearn evaluate "
+    "--task links' hides both"
 )
 TABLES = tuple(_TITLES)
 # Tables of nodes that can have rows on networks that are chosen for the task.
