@@ -135,7 +135,7 @@ def evaluate_on_links(
     """Hold out links again and again, test models on them, and print a table."""
     from honlearn.cli.run_tables import print_run, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
-    from honlearn.errors import check_choice
+    from honlearn.errors import ParameterError, check_choice
     from honlearn.experiments import links as engine
     from honlearn.experiments.evaluate import ModelSpec
     from honlearn.experiments.link_data import LinkData, LinkProtocol
@@ -145,6 +145,11 @@ def evaluate_on_links(
     from honlearn.results.summary import write_summary
 
     check_choice("evaluate", "protocol", protocol, ("strict", "paper", "both"))
+    if source.moment is not None and protocol != "strict":
+        raise ParameterError(
+            f"--split-at {source.moment} hides nothing, later links being in no earlier path; leave out "
+            "--protocol"
+        )
     entries = list({e.name: e for e in (find_model(name, "links") for name in models)}.values())
     words.check_owners(set_, entries)
     specs = [ModelSpec(entry, words.parse_settings(set_, entry, entries)) for entry in entries]

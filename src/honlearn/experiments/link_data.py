@@ -191,9 +191,11 @@ class LinkData:
     def _visible(self, name: str, seed: int) -> VisibleLinks:
         """Return what a model may see of input `name`: nothing that tells of a test pair."""
         if self.later is not None:
-            first = with_entities(self.network.first_order(), self.network.vocabulary)
+            seen = self.network
+            if name == "g1":
+                seen = with_entities(seen.first_order(), seen.vocabulary)
             known = (None, None) if self.source is None else (self.source.counts, self.source.paths)
-            return VisibleLinks(first if name == "g1" else self.network, *known)
+            return VisibleLinks(seen, *known)
         pairs, hides = self.split(seed).names, self.protocol.hides
         return visible_links(self.network, pairs, self.source, first_order=name == "g1", protocol=hides)
 

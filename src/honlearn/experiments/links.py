@@ -143,7 +143,8 @@ def tested_scores(
 ) -> dict[str, float | None]:
     """Return the scores on the test pairs: of uniform negatives by their usual names, of others ``degree_…``.
 
-    What concerns the members (single, gain, disagreement) is of the uniform part, or of the only one.
+    The log loss and what concerns members (single, gain, disagreement) are of the uniform part, or of the
+    only one.
     """
     scores: dict[str, float | None] = {}
     for kind in split.negatives[::-1]:
@@ -151,7 +152,7 @@ def tested_scores(
         found = link_scores(split.labels[part], linked[part], None if members is None else members[:, part])
         if kind == "degree":
             scores |= {f"degree_{name}": found[name] for name in ("auprc", "auroc")}
-            scores |= {name: found[name] for name in ("single_auprc", "gain", "disagreement")}
+            scores |= {name: found[name] for name in ("log_loss", "single_auprc", "gain", "disagreement")}
         else:
             scores |= found
     return scores
