@@ -15,6 +15,7 @@ import typer
 
 from honlearn.cli import settings as words
 from honlearn.cli.links import Execution
+from honlearn.cli.next_evaluation import refuse_options_of_files
 
 if TYPE_CHECKING:
     from honlearn.experiments.evaluate import ModelSpec
@@ -86,7 +87,8 @@ class LinkSource(NamedTuple):
         else:
             from honlearn.paths.timed import read_timed
 
-            self._refuse_folder(self.given)
+            if self.given.is_dir():
+                refuse_options_of_files(self.given, self.reading, self.moment)
             whole, early = read_timed(str(self.given), self.moment, **self.reading)
             if early.all() or not early.any():
                 side = "before" if early.all() else "at or after"
@@ -104,20 +106,11 @@ class LinkSource(NamedTuple):
         if path.is_dir():
             from honlearn.datasets import load_folder
 
-            self._refuse_folder(path)
+            refuse_options_of_files(path, self.reading, self.moment)
             return load_folder(path).paths
         from honlearn.paths.source import read_paths
 
         return read_paths(str(path), **self.reading)
-
-    def _refuse_folder(self, path: Path) -> None:
-        from honlearn.errors import ParameterError
-
-        if path.is_dir() and (self.reading or self.moment is not None):
-            raise ParameterError(
-                f"{path} is a data set's folder, read by its own rules and without times; give files of "
-                "paths for --split-at and options of reading"
-            )
 
 
 def evaluate_on_links(
@@ -260,7 +253,7 @@ def _gaps(records: Sequence[Record], specs: Sequence[ModelSpec]) -> list[str]:
 
     names = {one.entry.name for one in specs}
     return [
-        f"the paper's protocol flatters {one.model} on {one.input} by {one.difference:+.3f} "
+        f"paper protocol minus strict, {one.model} on {one.input}: {one.difference:+.3f} "
         f"({one.score.replace('_', ' ')}, {one.records} pairs of fits)"
         for one in optimism([record for record in records if record.configuration.model in names])
     ]

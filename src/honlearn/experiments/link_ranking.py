@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from honlearn.experiments.link_metrics import middle_ranks
 from honlearn.paths.pairs import Keys, Pairs, keyed_pairs
 from honlearn.seeds import generator
 
@@ -67,7 +68,7 @@ def filtered_ranks(
         done = 0
         for rows, pairs in batch:
             own, others = np.split(scored[done : done + len(pairs)], [len(rows)])
-            ranks[rows] = _middle_ranks(own, np.sort(others))
+            ranks[rows] = middle_ranks(own, np.sort(others))
             done += len(pairs)
     return ranks
 
@@ -100,13 +101,6 @@ def _batches(
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _middle_ranks(own: Ranks, others: Ranks) -> Ranks:
-    """Return the rank of each of `own` among `others`, which ascend."""
-    above = len(others) - np.searchsorted(others, own, "right")
-    level = len(others) - np.searchsorted(others, own, "left") - above
-    return 1.0 + above + level / 2.0
 
 
 def pair_scorer(estimator: Any, names: tuple[str, ...]) -> Score | None:

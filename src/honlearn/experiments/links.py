@@ -211,7 +211,7 @@ def keep_tests(folder: str | Path, data: LinkData, jobs: Iterable[LinkJob]) -> N
 
 
 class Optimism(NamedTuple):
-    """By how much the paper's protocol flatters a model: mean difference of a score over paired records."""
+    """How much higher a model scores by the paper's protocol: the mean difference over paired records."""
 
     model: str
     input: str

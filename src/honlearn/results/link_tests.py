@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from honlearn.errors import FormatError
+from honlearn.results.checked import named_pairs
 from honlearn.results.record import NAME
 from honlearn.results.records import digest_of
-from honlearn.stored import Fields, read_json, shown
+from honlearn.stored import Fields, read_json
 from honlearn.writing.atomic import atomic_text
 
 FOLDER = "test_pairs"
@@ -71,11 +72,9 @@ def read_test(run: str | Path, digest: str) -> LinkTest | None:
     pairs: list[tuple[str, str]] = []
     kinds: list[str] = []
     for kind in KINDS:
-        for pair in found.items(kind) if found.has(kind) else []:
-            if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(end, str) for end in pair):
-                raise FormatError(f"{path}: {kind!r} must be pairs of names. Got {shown(pair)}; {_ADVICE}")
-            pairs.append((pair[0], pair[1]))
-            kinds.append(kind)
+        mine = named_pairs(found, kind) if found.has(kind) else []
+        pairs += mine
+        kinds += [kind] * len(mine)
     test = LinkTest(tuple(pairs), tuple(kinds))
     if test.digest != digest:
         raise FormatError(f"{path}: damaged (its pairs are not those that the records name); {_ADVICE}")
