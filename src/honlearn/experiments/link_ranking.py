@@ -21,7 +21,7 @@ from honlearn.seeds import generator
 CANDIDATES = 20_000
 HITS = (10, 50)
 # Pairs that are scored in one call.
-_BLOCK = 1 << 19
+_BLOCK = 1 << 18
 Score = Callable[[Pairs], NDArray[Any]]
 Ranks = NDArray[np.float64]
 
