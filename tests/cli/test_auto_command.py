@@ -260,7 +260,6 @@ def test_errors_of_evaluate(honlearn: Run, walks: Walks, net: str, tmp_path: Pat
         assert (outcome.code, outcome.err.count("\n")) == (2, 1), outcome.err
         assert message in outcome.err
     links = ("evaluate", net, "-o", tmp_path / "run", "--task", "links", "--model", "dge-bag")
-    assert "--paths is for --task nodes" in honlearn(*links, "--paths", walks.paths).err
     assert "must be one of 'gk', 'g1', 'both'" in honlearn(*links, "--input", "auto").err
 
 

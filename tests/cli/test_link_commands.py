@@ -102,20 +102,22 @@ def test_evaluate_links_and_again(files: Files, honlearn: Run, tmp_path: Path) -
     words = (*words, "--model", "dge-pool", "--repetitions", 2, "--test-share", 0.2, *SMALL)
     done = honlearn(*words)
     assert done.code == 0, done.err
-    assert "4/4 dge-pool gk seed 0 repetition 1: AUPRC " in done.err
+    assert "4/4 dge-pool gk seed 0 repetition 1: AUPRC (degree-corrected) " in done.err
     assert "AUPRC" in done.out
-    assert "linked pairs and as many others are tested" in done.err
+    assert "linked pairs and as many others, drawn uniformly, and as many others, drawn by degree" in done.err
+    assert "with --paths PATHS the network is grown without them" in done.err
+    assert len(list((tmp_path / "run" / "test_pairs").iterdir())) == 2
     assert len((tmp_path / "run" / "records.jsonl").read_text().splitlines()) == 2 * 2
     again = json.loads(honlearn(*words, "--json").out)
     assert [row["records"] for row in again["rows"]] == [2, 2]
     assert len((tmp_path / "run" / "records.jsonl").read_text().splitlines()) == 2 * 2
 
 
-def test_evaluate_rebuilt(honlearn: Run, tmp_path: Path) -> None:
+def test_evaluate_without_and_with_the_leak(honlearn: Run, tmp_path: Path) -> None:
     data = hl.datasets.synthetic(2, n_nodes=18, n_hubs=2, n_destinations=2)
     lines = (" ".join(path) for path in data.paths)
     (tmp_path / "paths.txt").write_text("\n".join(lines) + "\n")
-    assert honlearn("grow", tmp_path / "paths.txt", "-o", tmp_path / "net.hon").code == 0
+    assert honlearn("grow", tmp_path / "paths.txt", "-o", tmp_path / "net.hon", "--alpha", 1).code == 0
     words = (
         "evaluate",
         tmp_path / "net.hon",
@@ -127,13 +129,54 @@ def test_evaluate_rebuilt(honlearn: Run, tmp_path: Path) -> None:
         "dge-bag",
     )
     words = (*words, "--repetitions", 1, *SMALL, "--json")
-    done = honlearn(*words, "--rebuild", tmp_path / "paths.txt")
+    done = honlearn(*words, "--paths", tmp_path / "paths.txt", "--protocol", "both")
     assert done.code == 0, done.err
-    assert json.loads(done.out)["protocol"].endswith("rebuilt")
+    found = json.loads(done.out)
+    assert found["protocol"].startswith("0.1 directed exclude both negatives no trace ranked from paths | ")
+    assert [row["protocol"] for row in found["rows"]] == ["strict", "paper"]
+    assert "paper protocol minus strict, dge-bag on gk:" in found["optimism"][0]
+    assert "so its scores are optimistic" in done.err
+    again = honlearn("evaluate", tmp_path / "paths.txt", *words[2:], "--negatives", "degree", "--no-ranking")
+    assert again.code == 0, again.err
+    (row,) = json.loads(again.out)["rows"]  # grown from the paths, by evidence
+    assert row["degree_auprc_mean"] is not None
+    assert row["auprc_mean"] is row["filtered_mrr_mean"] is None
+    done = honlearn(*words, "--rebuild", tmp_path / "paths.txt")
+    assert done.code == 2
+    assert f"is --paths {tmp_path / 'paths.txt'} now" in done.err
     assert honlearn("convert", tmp_path / "net.hon", tmp_path / "net.txt").code == 0
-    done = honlearn(words[0], tmp_path / "net.txt", *words[2:], "--rebuild", tmp_path / "paths.txt")
+    done = honlearn(words[0], tmp_path / "net.txt", *words[2:], "--paths", tmp_path / "paths.txt")
     assert done.code == 2
     assert "has no record of how it was grown" in done.err
+
+
+def test_evaluate_on_later_links(honlearn: Run, tmp_path: Path) -> None:
+    rows = ["path,time,place"]
+    for path in range(120):
+        steps = [(path * 7 + k * (1 + path % 5)) % 17 for k in range(4)]
+        rows += [f"{path},{10 * path + k},p{step}" for k, step in enumerate(steps)]
+    (tmp_path / "log.csv").write_text("\n".join(rows) + "\n")
+    words = (
+        "evaluate",
+        tmp_path / "log.csv",
+        "-o",
+        tmp_path / "run",
+        "--task",
+        "links",
+        "--model",
+        "popularity",
+    )
+    words = (*words, "--sequence", "path", "--entity", "place", "--order-by", "time", "--repetitions", 2)
+    done = honlearn(*words, "--split-at", 60, "--json")
+    assert done.code == 0, done.err
+    assert "links that first appear after 60 between known entities" in done.err
+    found = json.loads(done.out)
+    assert found["protocol"].startswith("later than 60 directed exclude both negatives")
+    assert 0 <= found["rows"][0]["filtered_mrr_mean"] <= 1
+    assert "all paths began before it" in honlearn(*words, "--split-at", 99999).err
+    assert honlearn("grow", tmp_path / "log.csv", *words[8:14], "-o", tmp_path / "net.hon").code == 0
+    refused = honlearn("evaluate", tmp_path / "net.hon", *words[2:8], "--split-at", 60)
+    assert "is a network; name its paths instead" in refused.err
 
 
 def test_options_of_nodes_are_refused(files: Files, honlearn: Run, tmp_path: Path) -> None:

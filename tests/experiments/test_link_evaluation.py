@@ -8,11 +8,14 @@ import pytest
 import honlearn as hl
 from honlearn.errors import InputError, ParameterError
 from honlearn.experiments.evaluate import ModelSpec
+from honlearn.experiments.link_data import LinkData, LinkProtocol, grown_from
 from honlearn.experiments.link_metrics import hits_at, link_scores, mean_reciprocal_rank
-from honlearn.experiments.links import LinkData, LinkProtocol, evaluate_links, plan_links
+from honlearn.experiments.links import evaluate_links, plan_links
 from honlearn.experiments.registry import find_model, model_names
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.hon.without_pairs import with_entities
 from honlearn.paths.pairs import cut_paths
+from honlearn.results.link_tests import read_test
 from honlearn.results.summary import summarise
 
 QUICK = {"n_learners": 2, "widths": (6, 6), "pair_width": 4, "max_epochs": 2, "n_threads": 1}
@@ -88,7 +91,7 @@ def test_inputs_share_their_splits_and_none_sees_a_test_pair() -> None:
     assert tests[0] != tests[1]
     for job in jobs:
         hidden = {frozenset(pair) for pair in data.split(job.seed).names}
-        edges = data.visible(job.input, job.seed).to_pandas()
+        edges = data.visible(job.input, job.seed).network.to_pandas()
         ends = zip(edges["source"], edges["target"], strict=True)
         assert not any(frozenset(end.split("|")[0] for end in edge) in hidden for edge in ends)
 
@@ -98,20 +101,30 @@ def test_a_network_without_memory_is_called_first_order(which: str) -> None:
     data = LinkData(network().first_order(), LinkProtocol(repetitions=1), which)
     (job,) = plan_links(data, [spec()], seed=0)
     assert job.input == "g1"
-    assert data.visible("g1", job.seed).to_pandas().equals(data.split(job.seed).network.to_pandas())
+    assert data.visible("g1", job.seed).network == data.split(job.seed).network
 
 
-def test_rebuilding_from_paths_leaves_no_context_of_a_test_pair() -> None:
-    def rebuild(pairs: list[tuple[str, str]]) -> HigherOrderNetwork:
-        return hl.grow(cut_paths(paths(), pairs), order=2, tau=0.3, min_support=2)
-
-    data = LinkData(network(), LinkProtocol(repetitions=1, rebuild=rebuild))
-    (job,) = plan_links(data, [spec()], seed=0)
-    assert job.configuration.folds == "0.1 directed exclude rebuilt"
-    hidden = {frozenset(pair) for pair in data.split(job.seed).names}
+def test_with_paths_the_network_is_grown_from_paths_cut_at_the_tested_steps() -> None:
+    source = grown_from(paths(), network(), "paths.txt")
+    data = LinkData(network(), LinkProtocol(repetitions=1), "both", source)
+    job, first = plan_links(data, [spec()], seed=0)
+    assert job.configuration.folds == "0.1 directed exclude both negatives no trace ranked from paths"
+    cut = cut_paths(paths(), data.split(job.seed).names)
     seen = data.visible("gk", job.seed)
-    assert not any(frozenset(label.split("|")) in hidden for label in seen.nodes if "|" in label)
-    assert any(frozenset(label.split("|")) in hidden for label in network().nodes if "|" in label)
+    assert seen.network == with_entities(hl.grow(cut, order=2, tau=0.3, min_support=2), network().vocabulary)
+    assert list(seen.paths) == list(cut)
+    assert seen.counts.grow(1) == hl.grow(cut, order=1)
+    assert data.visible("g1", first.seed).network == with_entities(
+        hl.grow(cut, order=1), network().vocabulary
+    )
+    assert data.visible("gk", job.seed) is seen
+
+
+def test_paths_of_another_network_are_refused() -> None:
+    with pytest.raises(InputError, match=r"p.txt: grown by the network's own parameters .* name the paths"):
+        grown_from(hl.Paths.from_lists([["a", "b"]]), network(), "p.txt")
+    with pytest.raises(InputError, match=r"p.txt: the network has no record of how it was grown"):
+        grown_from(paths(), network().first_order(), "p.txt")
 
 
 def test_a_run_goes_on_where_it_stopped(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -130,7 +143,14 @@ def test_a_run_goes_on_where_it_stopped(tmp_path) -> None:  # type: ignore[no-un
     assert rows[1]["p_value"] is not None
     sizes = done[0][1].sizes
     assert sizes.counts["tested"]
-    assert sizes.test == 2 * sizes.counts["tested"]
+    assert sizes.test == 3 * sizes.counts["tested"]
+    scores = done[0][1].scores
+    for name in ("degree_auprc", "auprc", "filtered_mrr", "filtered_hits_at_10"):
+        assert 0 <= scores[name] <= 1
+    for job in jobs:
+        kept = read_test(tmp_path, job.configuration.data.test)
+        assert kept is not None
+        assert list(kept.pairs) == data.split(job.seed).names
 
 
 def test_bad_protocols() -> None:

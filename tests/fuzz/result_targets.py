@@ -97,9 +97,26 @@ def _use_settings(path: Path) -> None:
             own_space(find_model(model), choices).described()
 
 
+def _make_link_test(folder: Path) -> None:
+    from honlearn.results.link_tests import LinkTest, keep_test
+
+    pairs = tuple((f"n{i}", f"n{i + 1}") for i in range(6))
+    keep_test(folder, LinkTest(pairs, ("linked", "linked", "uniform", "uniform", "degree", "degree")))
+
+
+def _use_link_test(path: Path) -> None:
+    from honlearn.results.link_tests import read_test
+
+    for file in path.iterdir():
+        test = read_test(path.parent, file.stem)
+        if test is not None:
+            test.of_kind("linked")
+
+
 TARGETS = [
     Target("run", _make_run, _use_run, cases=60),
     Target("results", _make_run, _use_results, cases=60),
+    Target("link-tests", _make_link_test, _use_link_test),
     Target("search", _make_search, _use_search, cases=60),
     Target("folds-and-spaces", _make_settings, _use_settings),
 ]

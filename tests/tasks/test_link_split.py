@@ -23,7 +23,7 @@ from honlearn.tasks.link_split import hide_pairs, split_links
 @pytest.mark.parametrize("share", [0.1, 0.3])
 def test_no_edge_joins_the_families_of_a_test_pair(directed: bool, isolated: str, share: float) -> None:
     hon = linked_communities()
-    split = split_links(hon, share, seed=1, directed=directed, isolated=isolated)
+    split = split_links(hon, share, seed=1, directed=directed, isolated=isolated, protocol="paper")
     tested = {frozenset(pair) for pair in split.names}
     for source, target in zip(split.network.sources, split.network.indices, strict=True):
         ends = {split.network.nodes[int(node)].split("|")[0] for node in (source, target)}
@@ -132,7 +132,7 @@ def test_cut_paths_lose_the_steps_of_the_pairs_and_nothing_else(paths, data) -> 
 
 def test_rebuilding_leaves_no_trace_in_any_context() -> None:
     hon = linked_communities()
-    split = split_links(hon, 0.1)
+    split = split_links(hon, 0.1, protocol="paper")
     paths = hl.Paths.from_lists([["A", "C", "D"], ["B", "C", "E"]] * 5)
     grown = hl.grow(cut_paths(paths, [("C", "A")]), order=2)
     assert "C|A" not in grown

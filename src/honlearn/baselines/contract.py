@@ -172,6 +172,9 @@ class NodeBaseline(Baseline):
 class LinkBaseline(Baseline):
     """Predicts links. A model overrides `_fit_pairs`, `_pairs_proba` and `_is_directed`."""
 
+    # Whether millions of pairs can be scored, as a ranking of all entities needs.
+    scores_all_pairs: ClassVar[bool] = True
+
     def _fit_pairs(self, examples: PairExamples, unlinked: Unlinked | None) -> None:
         """Train on labelled pairs; `unlinked` draws new negatives, None if the user gave all pairs."""
         raise NotImplementedError
@@ -207,12 +210,15 @@ class LinkBaseline(Baseline):
     def predict_proba(self, X: NamePairs) -> NDArray[np.float32]:
         """Return the probabilities that each pair is not, and is, linked: [B, 2], as in ``classes_``."""
         check_is_fitted(self, "state_")
-        name = type(self).__name__
-        with threads(self.n_threads, name):
-            pairs = check_links.pair_codes(name, self.network, X, "predict_proba")
-            pairs = check_links.in_order(pairs, self._is_directed)
-            linked = _finite(self._pairs_proba(pairs)) if len(pairs) else np.zeros(0, np.float32)
+        pairs = check_links.pair_codes(type(self).__name__, self.network, X, "predict_proba")
+        linked = self._codes_proba(pairs)
         return np.stack([1.0 - linked, linked], 1).astype(np.float32)
+
+    def _codes_proba(self, pairs: Pairs) -> NDArray[np.float32]:
+        """Return the probability [B] of a link of pairs of entity codes [B, 2]."""
+        with threads(self.n_threads, type(self).__name__):
+            pairs = check_links.in_order(pairs, self._is_directed)
+            return _finite(self._pairs_proba(pairs)) if len(pairs) else np.zeros(0, np.float32)
 
     def recommend(self, node: object, top: int = 10) -> pandas.DataFrame:
         """Return the entities that `node` is most likely linked to and has no edge to yet, best first.
@@ -225,9 +231,7 @@ class LinkBaseline(Baseline):
         check_integer(f"{type(self).__name__}.recommend", "top", top, 1)
         names = self.network.vocabulary
         new = check_links.new_pairs(self.network, names.index(node), self._is_directed)
-        with threads(self.n_threads, type(self).__name__):
-            pairs = check_links.in_order(new, self._is_directed)
-            linked = _finite(self._pairs_proba(pairs)) if len(pairs) else np.zeros(0, np.float32)
+        linked = self._codes_proba(new)
         best = np.argsort(-linked, kind="stable")[:top]
         others = [names[int(code)] for code in new[best, 1]]
         return pd.DataFrame({"neighbor": others, "probability": linked[best]})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -55,6 +56,9 @@ class SEALLinkPredictor(DirectedBaseline, Neural):
     edge between relatives of the pair is seen; other contexts are nodes of their own. The paper ran
     SEAL on the first-order network only, with 1 to 3 layers and hops.
     """
+
+    # A subgraph is extracted for every pair.
+    scores_all_pairs: ClassVar[bool] = False
 
     hops: int = 1
     max_per_hop: int | None = 100

@@ -14,6 +14,7 @@ import typer
 
 from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
+from honlearn.cli.links import Execution
 from honlearn.cli.next_evaluation import SplitAt
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def evaluate(
         Path,
         typer.Argument(
             metavar="NET|PATHS",
-            help="Network: .hon, .txt (GrowHON's edge list) or .parquet; for --task next, paths.",
+            help="Network: .hon, .txt (GrowHON's edge list) or .parquet; for --task next, paths; for --task "
+            "links, either.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run.")],
@@ -72,7 +74,8 @@ def evaluate(
         Path | None,
         typer.Option(
             metavar="FILE|FOLDER",
-            help="Input auto: the paths, or a data set's folder, that networks are grown from.",
+            help="Input auto: the paths, or a data set's folder, that networks are grown from. Links: those "
+            "that NET was grown from, to grow it without the tested steps.",
         ),
     ] = None,
     seeds: Annotated[
@@ -88,7 +91,33 @@ def evaluate(
     undirected: Annotated[
         bool, typer.Option("--undirected", help="Links: a pair is linked if either direction is.")
     ] = False,
-    order: Annotated[int, typer.Option(min=1, help="Next: models of orders 1 up to this are compared.")] = 3,
+    negatives: Annotated[
+        str,
+        typer.Option(
+            metavar="uniform|degree|both",
+            help="Links: unlinked test pairs are drawn uniformly, each end by its degree, or both in turn.",
+        ),
+    ] = "both",
+    protocol: Annotated[
+        str,
+        typer.Option(
+            metavar="strict|paper|both",
+            help="Links: every trace of a tested step is hidden, or, as in the paper, edges alone "
+            "(optimistic); both prints the difference.",
+        ),
+    ] = "strict",
+    ranking: Annotated[
+        bool,
+        typer.Option("--ranking/--no-ranking", help="Links: rank every tested link among all entities."),
+    ] = True,
+    order: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Next: models of orders 1 up to this are compared (3). Links: order of a network that is "
+            "grown from PATHS (2).",
+        ),
+    ] = None,
     keep_isolated: Annotated[
         bool,
         typer.Option(
@@ -96,10 +125,7 @@ def evaluate(
             help="Links: also test pairs that are the last link of an entity, as the paper.",
         ),
     ] = False,
-    rebuild: Annotated[
-        Path | None,
-        typer.Option(metavar="PATHS", help="Links: grow the network anew without the tested steps."),
-    ] = None,
+    rebuild: Annotated[Path | None, typer.Option(hidden=True)] = None,
     predictions: Annotated[
         bool, typer.Option("--predictions", help="Keep the predictions on every test node, as Parquet.")
     ] = False,
@@ -117,31 +143,41 @@ def evaluate(
     reading: dict[str, Any],
 ) -> None:
     """Train and test models on folds of the labelled nodes, or on links or paths held out; compare them."""
+    how = Execution(jobs, dry_run, as_json, artefacts)
+    if rebuild is not None:
+        _refuse_rebuild(rebuild)
+    if task != "links":
+        changed = negatives != "both" or protocol != "strict" or not ranking
+        _refuse(
+            {"--negatives, --protocol or --no-ranking": changed or None}, "links", "others do without them"
+        )
     if task == "next":
-        from honlearn.cli.links import Execution
         from honlearn.cli.next_evaluation import Division, evaluate_on_next_steps
 
         refused: dict[str, object] = {"LABELS": labels, "--folds-file": folds_file, "--paths": paths}
         refused |= {"--set": set_ or None}
-        refused |= {"--seeds": seeds != 1 or None, "--predictions": predictions or None, "--rebuild": rebuild}
+        refused |= {"--seeds": seeds != 1 or None, "--predictions": predictions or None}
         _refuse(refused, "nodes or links", "next steps are tested by --folds of paths or --split-at")
-        how = Execution(jobs, dry_run, as_json, artefacts)
-        evaluate_on_next_steps(network, output, model, order, Division(reading, folds, split_at, seed), how)
+        division = Division(reading, folds, split_at, seed)
+        evaluate_on_next_steps(network, output, model, order or 3, division, how)
+        return
+    if task == "links":
+        from honlearn.cli.link_evaluation import LinkSource, evaluate_on_links
+
+        refused = {"LABELS": labels, "--folds": folds, "--folds-file": folds_file}
+        refused |= {"--seeds": seeds != 1 or None, "--predictions": predictions or None}
+        _refuse(refused, "nodes", "links are held out by --test-share and --repetitions, or --split-at")
+        isolated = "keep" if keep_isolated else "exclude"
+        held_out = (test_share, repetitions, not undirected, isolated, negatives)
+        source = LinkSource(network, paths, reading, order, split_at)
+        evaluate_on_links(source, output, model, set_, seed, input, held_out, protocol, ranking, how)
         return
     foreign = {f"--{name.replace('_', '-')}": True for name in reading} | {"--split-at": split_at}
     _refuse(
-        foreign, "next", "others take a network: 'honlearn grow PATHS -o NET' makes it, with such options"
+        foreign,
+        "next or links",
+        "others take a network: 'honlearn grow PATHS -o NET' makes it, with such options",
     )
-    if task == "links":
-        from honlearn.cli.links import Execution, evaluate_on_links
-
-        refused = {"LABELS": labels, "--folds": folds, "--folds-file": folds_file, "--paths": paths}
-        refused |= {"--seeds": seeds != 1 or None, "--predictions": predictions or None}
-        _refuse(refused, "nodes", "links are held out by --test-share and --repetitions")
-        protocol = (test_share, repetitions, not undirected, "keep" if keep_isolated else "exclude")
-        how = Execution(jobs, dry_run, as_json, artefacts)
-        evaluate_on_links(network, output, model, set_, seed, input, protocol, rebuild, how)
-        return
     from honlearn.cli.run_tables import print_run, reported, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import reporter
@@ -186,6 +222,16 @@ def evaluate(
         about |= {"command": words.command_line(), "machine": machine()}
         write_summary(output, rows, about)
     print_run(output, about, rows, COLUMNS, as_json, f"look at it: honlearn report {output}")
+
+
+def _refuse_rebuild(paths: Path) -> None:
+    """Say what --rebuild of version 0.1 is now."""
+    from honlearn.errors import ParameterError
+
+    raise ParameterError(
+        f"--rebuild {paths} is --paths {paths} now: without the tested steps is the default, and --protocol "
+        "paper hides edges alone"
+    )
 
 
 def _refuse(options: Mapping[str, object], owner: str, instead: str) -> None:

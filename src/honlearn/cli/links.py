@@ -1,7 +1,6 @@
-"""``--task links`` of train, predict and evaluate: what these commands do for pairs instead of nodes.
+"""``--task links`` of train and predict: what these commands do for pairs instead of nodes.
 
-In: what the commands were given. Out: a model folder, a table of scored pairs or of recommendations, or a run
-folder with one record for each repetition.
+In: what the commands were given. Out: a model folder, a table of scored pairs or of recommendations.
 """
 
 from __future__ import annotations
@@ -10,27 +9,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
-
-from honlearn.cli import settings as words
-
 if TYPE_CHECKING:
     import pandas
 
     from honlearn.experiments.evaluate import ModelSpec
-    from honlearn.experiments.links import Rebuild
     from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
-
-COLUMNS = {
-    "AUPRC": ("auprc", 3),
-    "AUROC": ("auroc", 3),
-    "MRR": ("mrr", 3),
-    "hits@100": ("hits_at_100", 3),
-    "single": ("single_auprc", 3),
-    "fit s": ("fit_seconds", 1),
-    "CPU s": ("fit_cpu_seconds", 1),
-}
 
 
 class Execution(NamedTuple):
@@ -128,77 +112,3 @@ def read_pairs(
     if not pairs:
         raise FormatError(f"{path}: no pair below the header")
     return pairs, labels
-
-
-def evaluate_on_links(
-    network: Path,
-    output: Path,
-    models: list[str],
-    set_: list[str] | None,
-    seed: int,
-    which: str,
-    protocol: tuple[float, int, bool, str],
-    rebuild: Path | None,
-    how: Execution,
-) -> None:
-    """Hold out links again and again, test models on them, and print a table."""
-    from honlearn.cli.evaluate import NO_MEMORY
-    from honlearn.cli.run_tables import print_run, reported, show_plan, tell_of_others
-    from honlearn.cli.stopping import run_folder
-    from honlearn.cli.watch import LINKS_SHOWN, reporter
-    from honlearn.experiments import links as engine
-    from honlearn.experiments.evaluate import ModelSpec
-    from honlearn.experiments.machine import machine
-    from honlearn.experiments.registry import find_model
-    from honlearn.hon.formats import load_network
-    from honlearn.results.summary import summarise, write_summary
-
-    entries = list({e.name: e for e in (find_model(name, "links") for name in models)}.values())
-    words.check_owners(set_, entries)
-    specs = [ModelSpec(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
-    hon = load_network(network)
-    anew = None if rebuild is None else grow_without(rebuild, hon)
-    data = engine.LinkData(hon, engine.LinkProtocol(*protocol, rebuild=anew), which)
-    jobs = engine.plan_links(data, specs, seed)
-    counts = data.split(jobs[0].seed).counts
-    notes = [] if which == "g1" or "gk" in data.inputs else [NO_MEMORY]
-    notes.append(
-        f"note: {counts['tested']:,} of {counts['positives']:,} linked pairs and as many others are tested; "
-        f"{counts['hidden_edges']:,} edges are hidden; {counts['excluded']:,} pairs were passed over as an "
-        f"entity's last link, {counts['isolated']:,} entities are left without edges (repetition 0)"
-    )
-    for note in notes:
-        typer.echo(note, err=True)
-    if how.dry_run:
-        show_plan(jobs, output, dict.fromkeys(data.inputs, hon.n_edges), how.jobs)
-        return
-    with run_folder(output):
-        tell_of_others(output, jobs)
-        with reporter(len(jobs), "repetition", LINKS_SHOWN) as report:
-            done = engine.evaluate_links(
-                data, jobs, output, keep_artefacts=how.artefacts, processes=how.jobs, watch=report
-            )
-            rows = summarise(reported(done, jobs, report), engine.SCORES)
-        about: dict[str, Any] = {
-            "network": str(network),
-            "task": "links",
-            "protocol": data.protocol.name,
-            "notes": notes,
-        }
-        about |= {"command": words.command_line(), "machine": machine()}
-        write_summary(output, rows, about)
-    print_run(output, about, rows, COLUMNS, how.as_json, f"look at it: honlearn report {output}")
-
-
-def grow_without(source: Path, network: HigherOrderNetwork) -> Rebuild:
-    """Return the function that grows `network` anew from its paths without the steps between given pairs."""
-    from honlearn.errors import InputError
-    from honlearn.experiments.links import GrownAnew
-    from honlearn.paths import read_paths
-
-    if network.parameters is None:
-        raise InputError(
-            f"{source}: the network has no record of how it was grown, so it cannot be grown anew; "
-            "grow it with 'honlearn grow' and keep it as .hon"
-        )
-    return GrownAnew(read_paths(source), network.parameters)

@@ -31,10 +31,21 @@ SplitAt = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="Next: train on paths that began before it, test on the others; a number, a day or a time of "
-        "--order-by, instead of --folds.",
+        help="Next and links: train on paths that began before it, test on the others, or on links that "
+        "first appear in them; a number, a day or a time of --order-by.",
     ),
 ]
+
+
+def refuse_options_of_files(folder: Path, reading: Mapping[str, Any], moment: str | None) -> None:
+    """Raise where options that only files of paths have are given for a data set's folder."""
+    from honlearn.errors import ParameterError
+
+    if reading or moment is not None:
+        raise ParameterError(
+            f"{folder} is a data set's folder, read by its own rules and without times; give files of paths "
+            "for --split-at and options of reading"
+        )
 
 
 class Division(NamedTuple):
@@ -55,11 +66,7 @@ class Division(NamedTuple):
         if self.folds is not None and not self.folds.isdecimal():
             raise ParameterError(f"--folds must be a whole number, at least 2. Got {self.folds!r} instead.")
         if paths.is_dir():
-            if self.moment is not None or self.reading:
-                raise ParameterError(
-                    f"{paths} is a data set's folder, read by its own rules and without times; give files of "
-                    "paths for --split-at and options of reading"
-                )
+            refuse_options_of_files(paths, self.reading, self.moment)
             from honlearn.datasets import load_folder
 
             return NextData.by_path(load_folder(paths).paths, int(self.folds or 5), self.seed)

@@ -19,6 +19,8 @@ from honlearn.results.record import Record
 
 SHOWN = {"micro_f1": "micro F1", "log_loss": "log loss"}
 LINKS_SHOWN = {"auprc": "AUPRC", "auroc": "AUROC"}
+DEGREE_SHOWN = {"degree_auprc": "AUPRC (degree-corrected)", "degree_auroc": "AUROC (degree-corrected)"}
+BOTH_SHOWN = {"degree_auprc": "AUPRC (degree-corrected)", "auprc": "AUPRC (uniform)"}
 
 
 class Reporter(Watch):

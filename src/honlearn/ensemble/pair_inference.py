@@ -19,6 +19,8 @@ from honlearn.sampling.pairs import Pairs, PairSampler
 from honlearn.sampling.relatives import RelativeSampler
 
 BLOCK = 1 << 14
+# Entities whose expected representations are kept while all their pairs are scored.
+_TOGETHER = 1 << 15
 
 
 class PairInference(Inference):
@@ -51,15 +53,26 @@ class PairInference(Inference):
     @torch.no_grad()
     def _members(self, nodes: NDArray[np.int32], n_draws: int) -> NDArray[np.float32]:
         """Return what is averaged for these pairs, [M, B, 2]."""
-        blocks = [self._block(nodes[a : a + BLOCK], n_draws) for a in range(0, len(nodes), BLOCK)]
-        return np.concatenate(blocks, 1)
+        parts = [nodes[start : start + BLOCK] for start in range(0, len(nodes), BLOCK)]
+        if n_draws > 0:
+            return np.concatenate([self._block(pairs, n_draws) for pairs in parts], 1)
+        entities = np.unique(nodes).astype(np.int32)
+        if len(entities) > _TOGETHER:
+            return np.concatenate([self._mean_block(pairs, np.unique(pairs)) for pairs in parts], 1)
+        h = self._families(entities)
+        return np.concatenate([self._proba(h, np.searchsorted(entities, some)[None]) for some in parts], 1)
+
+    def _families(self, entities: NDArray[np.int32]) -> torch.Tensor:
+        """Return the expected representations of entities, which ascend, [P, R, d]."""
+        relatives, table = self._represented(entities, 0)
+        return torch.from_numpy(self._expected(entities, relatives, table.cpu().numpy())).to(table)
+
+    def _mean_block(self, pairs: Pairs, entities: NDArray[np.int32]) -> NDArray[np.float32]:
+        return self._proba(self._families(entities), np.searchsorted(entities, pairs)[None])
 
     def _block(self, pairs: Pairs, n_draws: int) -> NDArray[np.float32]:
         entities = np.unique(pairs).astype(np.int32)
         relatives, table = self._represented(entities, n_draws)
-        if n_draws == 0:
-            h = torch.from_numpy(self._expected(entities, relatives, table.cpu().numpy())).to(table)
-            return self._proba(h, np.searchsorted(entities, pairs)[None])
         members, out = self.shape.n_learners, None
         draws = members * n_draws if self.shape.is_joint else n_draws
         parts = []

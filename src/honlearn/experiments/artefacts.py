@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,21 +107,32 @@ def keep_node_answers(
     artefacts.write_answers(run, digest, artefacts.Answers(about, arrays))
 
 
+class PairAnswers(NamedTuple):
+    """Test pairs with what a fit predicts: names, truth and kind of each, probability, and of each member."""
+
+    pairs: Sequence[tuple[str, str]]
+    truth: NDArray[np.int64]
+    kinds: NDArray[np.int8]
+    linked: NDArray[Any]
+    members: NDArray[Any] | None
+
+
 def keep_link_answers(
     run: str | Path,
     digest: str,
     estimator: Any,
-    tested: tuple[list[tuple[str, str]], NDArray[np.int64], NDArray[Any], NDArray[Any] | None],
+    tested: PairAnswers,
     whole: HigherOrderNetwork | None = None,
 ) -> None:
-    """Keep the predictions of a fit for its test pairs (names, truth, probability, members).
+    """Keep the predictions of a fit for its test pairs.
 
     With the `whole` network also its most likely links that are not there yet.
     """
-    pairs, truth, linked, members = tested
+    pairs, truth, kinds, linked, members = tested
     about: dict[str, Any] = {"pairs": [list(pair) for pair in pairs], "history": _history(estimator)}
     arrays: dict[str, NDArray[Any]] = {
         "truth": np.asarray(truth, np.int8),
+        "kinds": np.asarray(kinds, np.int8),
         "linked": np.asarray(linked, np.float32),
     }
     if members is not None:

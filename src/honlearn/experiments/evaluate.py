@@ -24,6 +24,7 @@ from honlearn.experiments.registry import EXECUTION, STRUCTURE, Entry
 from honlearn.experiments.runner import Watch, run_all, threads_for
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.paths.paths import Paths
 from honlearn.results.artefacts import answers_path
 from honlearn.results.record import (
     ChosenComponent,
@@ -68,9 +69,18 @@ class ModelSpec:
             return self
         return ModelSpec(self.entry, {k: v for k, v in self.settings.items() if k not in STRUCTURE})
 
-    def make(self, network: HigherOrderNetwork | GramCounts, seed: int, threads: int | None = None) -> Any:
-        """Return an unfitted estimator; it shows no bar and uses `threads`, unless set otherwise."""
-        known, execution = self.entry.keywords(), {"n_threads": threads, "verbose": False}
+    def make(
+        self,
+        network: HigherOrderNetwork | GramCounts,
+        seed: int,
+        threads: int | None = None,
+        paths: Paths | None = None,
+    ) -> Any:
+        """Return an unfitted estimator; it shows no bar and uses `threads`, unless set otherwise.
+
+        `paths`, where there are any, go to a model that reads them.
+        """
+        known, execution = self.entry.keywords(), {"n_threads": threads, "verbose": False, "paths": paths}
         given = {key: value for key, value in execution.items() if key in known and value is not None}
         return self.entry.make(network, **{**given, **self.settings}, random_state=seed)
 

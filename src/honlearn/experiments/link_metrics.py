@@ -64,8 +64,15 @@ def mean_reciprocal_rank(truth: NDArray[np.int64], linked: Numbers) -> float:
     >>> mean_reciprocal_rank(np.array([1, 1, 0, 0]), np.array([0.9, 0.5, 0.6, 0.1]))
     0.75
     """
-    others = np.sort(linked[truth == 0])
-    own = linked[truth == 1]
+    return float((1.0 / middle_ranks(linked[truth == 1], np.sort(linked[truth == 0]))).mean())
+
+
+def middle_ranks(own: Numbers, others: Numbers) -> NDArray[np.float64]:
+    """Return the rank of each of `own` among `others`, which ascend; ties take the middle.
+
+    >>> middle_ranks(np.array([0.9, 0.5]), np.array([0.1, 0.5, 0.6])).tolist()
+    [1.0, 2.5]
+    """
     above = len(others) - np.searchsorted(others, own, "right")
     level = len(others) - np.searchsorted(others, own, "left") - above
-    return float((1.0 / (1.0 + above + level / 2)).mean())
+    return np.asarray(1.0 + above + level / 2)

@@ -8,68 +8,51 @@ same ones, and none is ever shown more than the network without them.
 from __future__ import annotations
 
 import datetime
+import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from honlearn.errors import InputError, ParameterError, check_choice, check_integer, listed
-from honlearn.experiments.artefacts import keep_data, keep_link_answers
-from honlearn.experiments.evaluate import GROWN, ModelSpec, named_inputs
+from honlearn.errors import InputError, ParameterError, listed
+from honlearn.experiments.artefacts import PairAnswers, keep_data, keep_link_answers
+from honlearn.experiments.evaluate import ModelSpec
+from honlearn.experiments.link_data import STRICT, LinkData
 from honlearn.experiments.link_metrics import HITS, link_scores
+from honlearn.experiments.link_ranking import HITS as RANKED_HITS
+from honlearn.experiments.link_ranking import candidate_entities, filtered_ranks, pair_scorer, ranking_scores
 from honlearn.experiments.runner import Watch, run_all, threads_for
-from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.statistics import GrowParameters
-from honlearn.paths.paths import Paths
+from honlearn.results.link_tests import keep_test
 from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
 from honlearn.results.records import digest_of, network_digest, plain
 from honlearn.seeds import derive_seed
+from honlearn.tasks.link_split import LinkSplit
 from honlearn.versions import versions
 
-SCORES = ("auprc", "auroc", "mrr", *(f"hits_at_{k}" for k in HITS), "single_auprc", "gain", "disagreement")
-Rebuild = Callable[[list[tuple[str, str]]], HigherOrderNetwork]
+MAIN = {"degree": "degree_auprc", "uniform": "auprc"}
+SCORES = (
+    "degree_auprc",
+    "degree_auroc",
+    "auprc",
+    "auroc",
+    "filtered_mrr",
+    *(f"filtered_hits_at_{k}" for k in RANKED_HITS),
+    "mrr",
+    *(f"hits_at_{k}" for k in HITS),
+    "single_auprc",
+    "gain",
+    "disagreement",
+)
 
 
-@dataclass(frozen=True)
-class LinkProtocol:
-    """How pairs are held out: the share of linked pairs, how often, whether order counts, the last edges.
-
-    `rebuild` grows the network anew without the steps between given pairs (the stricter protocol); None
-    takes the edges between relatives of test pairs out of the network that is there, as the paper does.
-    """
-
-    share: float = 0.1
-    repetitions: int = 5
-    directed: bool = True
-    isolated: str = "exclude"
-    rebuild: Rebuild | None = field(default=None, compare=False)
-
-    @property
-    def name(self) -> str:
-        """The protocol in words, for records."""
-        order = "directed" if self.directed else "undirected"
-        return f"{self.share:g} {order} {self.isolated}{' rebuilt' if self.rebuild else ''}"
-
-
-@dataclass(frozen=True)
-class GrownAnew:
-    """Grows a network anew from its paths, without the steps between given pairs."""
-
-    paths: Paths
-    parameters: GrowParameters
-
-    def __call__(self, pairs: list[tuple[str, str]]) -> HigherOrderNetwork:
-        """Return the network of the paths that are cut wherever they step between the ends of a pair."""
-        from honlearn.hon.build import grow
-        from honlearn.paths.pairs import cut_paths
-
-        asked = self.parameters
-        cut = cut_paths(self.paths, pairs)
-        return grow(cut, order=asked.order, tau=asked.tau, min_support=asked.min_support)
+def scores_of(negatives: str) -> tuple[str, ...]:
+    """Return the scores of a protocol, the main one first: degree-corrected where there are such pairs."""
+    main = MAIN["uniform" if negatives == "uniform" else "degree"]
+    return (main, *(name for name in SCORES if name != main))
 
 
 @dataclass(frozen=True)
@@ -82,49 +65,6 @@ class LinkJob:
     seed: int
     configuration: Configuration
     digest: str
-
-
-class LinkData:
-    """A network and the views of it that are compared: ``"gk"`` as it is, ``"g1"`` its first-order network.
-
-    A network without memory is ``"g1"`` alone. Splits are made once for each repetition and seed, on the
-    network as it is.
-    """
-
-    def __init__(self, network: HigherOrderNetwork, protocol: LinkProtocol, which: str = "gk") -> None:
-        check_choice("evaluate", "input", which, (*GROWN, "both"))
-        check_integer("evaluate", "repetitions", protocol.repetitions, 1)
-        self.network, self.protocol = network, protocol
-        self.inputs = named_inputs(network, GROWN if which == "both" else (which,))
-        self.split = lru_cache(maxsize=protocol.repetitions)(self._split)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Another process makes its splits itself, from the same seeds.
-        return {key: value for key, value in self.__dict__.items() if key != "split"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.split = lru_cache(maxsize=self.protocol.repetitions)(self._split)
-
-    def _split(self, seed: int) -> Any:
-        from honlearn.tasks.link_split import split_links
-
-        protocol = self.protocol
-        return split_links(self.network, protocol.share, seed, protocol.directed, protocol.isolated)
-
-    def visible(self, name: str, seed: int) -> HigherOrderNetwork:
-        """Return what a model may see of input `name`: nothing that links a test pair."""
-        from honlearn.tasks.link_split import hide_pairs
-
-        split = self.split(seed)
-        if self.protocol.rebuild is not None:
-            grown = self.protocol.rebuild(split.names)
-            return grown if name == "gk" else grown.first_order()
-        if name == "gk":
-            return split.network  # type: ignore[no-any-return]
-        first = self.network.first_order()
-        codes = first.vocabulary.codes(end for pair in split.names for end in pair)
-        return hide_pairs(first, codes.reshape(-1, 2))
 
 
 def plan_links(data: LinkData, specs: Sequence[ModelSpec], seed: int) -> list[LinkJob]:
@@ -145,10 +85,10 @@ def plan_links(data: LinkData, specs: Sequence[ModelSpec], seed: int) -> list[Li
                     model=spec.entry.name,
                     input=name,
                     seed=seed,
-                    folds=protocol.name,
+                    folds=data.division,
                     fold=repetition,
                     parameters=parameters,
-                    data=DataDigests(digest, test=digest_of(data.split(drawn).names)),
+                    data=DataDigests(digest, test=data.test(drawn).digest),
                 )
                 own = digest_of(configuration.to_json())
                 jobs.append(LinkJob(given, name, repetition, drawn, configuration, own))
@@ -162,14 +102,8 @@ def run_link_job(
 
     With `artefacts_in` a run folder, what the report shows of this fit is kept there.
     """
-    split = data.split(job.seed)
-    network = data.visible(job.input, job.seed)
-    lost = [pair for pair in split.names if not all(name in network.vocabulary for name in pair)]
-    if lost:
-        raise InputError(
-            f"{len(lost):,} test pairs have an entity that the rebuilt network lacks, such as {lost[0]!r}"
-        )
-    estimator = job.spec.make(network, derive_seed(job.seed, "fit"), threads)
+    split, visible = data.split(job.seed), data.visible(job.input, job.seed)
+    estimator = job.spec.make(visible.network, derive_seed(job.seed, "fit"), threads, visible.paths)
     wall, cpu = time.perf_counter(), time.process_time()
     estimator.fit(exclude=split.names)
     fitted, fitted_cpu = time.perf_counter(), time.process_time()
@@ -181,8 +115,9 @@ def run_link_job(
             f"{type(estimator).__name__}: its probabilities are not finite, so the training diverged; "
             "lower learning_rate"
         )
+    scores = tested_scores(split, linked, members) | ranking_scores(_ranks(estimator, job, data))
     if artefacts_in is not None:
-        tested = (split.names, split.labels, linked, members)
+        tested = PairAnswers(split.names, split.labels, split.kinds, linked, members)
         # New links are asked for once a row; other repetitions would only repeat them.
         whole = data.network if job.repetition == 0 else None
         keep_link_answers(artefacts_in, job.digest, estimator, tested, whole)
@@ -200,8 +135,39 @@ def run_link_job(
         predict_cpu_seconds=round(done_cpu - fitted_cpu, 4),
         finished=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
     )
-    scores = link_scores(split.labels, linked, members)
     return Record(job.digest, job.configuration, scores, sizes, times, versions())
+
+
+def tested_scores(
+    split: LinkSplit, linked: NDArray[Any], members: NDArray[Any] | None
+) -> dict[str, float | None]:
+    """Return the scores on the test pairs: of uniform negatives by their usual names, of others ``degree_…``.
+
+    The log loss and what concerns members (single, gain, disagreement) are of the uniform part, or of the
+    only one.
+    """
+    scores: dict[str, float | None] = {}
+    for kind in split.negatives[::-1]:
+        part = split.part(kind)
+        found = link_scores(split.labels[part], linked[part], None if members is None else members[:, part])
+        if kind == "degree":
+            scores |= {f"degree_{name}": found[name] for name in ("auprc", "auroc")}
+            scores |= {name: found[name] for name in ("log_loss", "single_auprc", "gain", "disagreement")}
+        else:
+            scores |= found
+    return scores
+
+
+def _ranks(estimator: Any, job: LinkJob, data: LinkData) -> NDArray[np.float64] | None:
+    """Return the rank of every tested link, None where none are asked for or the model scores too slowly."""
+    split, size = data.split(job.seed), data.network.n_entities
+    score = pair_scorer(estimator, data.network.vocabulary.names) if data.protocol.ranked else None
+    if score is None:
+        return None
+    # One list of candidates for all models, inputs and repetitions of a seed.
+    candidates = candidate_entities(size, job.configuration.seed)
+    links = split.pairs[split.labels == 1]
+    return filtered_ranks(score, links, data.linked, candidates, size, data.protocol.directed)
 
 
 @dataclass(frozen=True)
@@ -232,6 +198,43 @@ def evaluate_links(
 ) -> Iterator[tuple[LinkJob, Record, bool]]:
     """Run the jobs that have no record in `folder`; yield each job, its record, and whether it ran now."""
     work = LinkWork(data, Path(folder) if keep_artefacts else None, threads_for(processes))
+    keep_tests(folder, data, jobs)
     if keep_artefacts:
         keep_data(folder, data.network)
     yield from run_all(work, jobs, folder, processes=processes, watch=watch)
+
+
+def keep_tests(folder: str | Path, data: LinkData, jobs: Iterable[LinkJob]) -> None:
+    """Keep the test pairs of all jobs in the run folder."""
+    for seed in dict.fromkeys(job.seed for job in jobs):
+        keep_test(folder, data.test(seed))
+
+
+class Optimism(NamedTuple):
+    """How much higher a model scores by the paper's protocol: the mean difference over paired records."""
+
+    model: str
+    input: str
+    score: str
+    difference: float
+    records: int
+
+
+def optimism(records: Iterable[Record]) -> list[Optimism]:
+    """Return the paper's protocol less the strict one for every model that was tested by both, alike."""
+    known: dict[tuple[Any, ...], dict[bool, Record]] = {}
+    for record in records:
+        asked = record.configuration
+        if asked.task == "links" and asked.search is None:
+            alike = (asked.name, asked.input, digest_of(dict(asked.parameters)), record.test_part)
+            known.setdefault(alike, {})[STRICT in (asked.folds or "")] = record
+    found: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    for (model, name, *_), both in known.items():
+        if len(both) == 2:
+            main = both[True].main_score
+            gap = both[False].score(main) - both[True].score(main)
+            found.setdefault((model, name), []).append((main, gap))
+    return [
+        Optimism(*key, gaps[0][0], statistics.fmean(gap for _, gap in gaps), len(gaps))
+        for key, gaps in found.items()
+    ]

@@ -20,7 +20,8 @@ from honlearn.experiments.artefacts import keep_data, keep_inputs
 from honlearn.experiments.estimate import Planned, planned
 from honlearn.experiments.evaluate import AUTO, Job, ModelSpec, NodeData, NodeWork, plan
 from honlearn.experiments.folds import Folds
-from honlearn.experiments.links import LinkData, LinkJob, LinkProtocol, LinkWork, plan_links
+from honlearn.experiments.link_data import LinkData, LinkProtocol
+from honlearn.experiments.links import LinkJob, LinkWork, keep_tests, plan_links
 from honlearn.experiments.nested import NestedWork, SearchedJob
 from honlearn.experiments.registry import Entry, find_model
 from honlearn.experiments.runner import JobError, run_all, threads_for
@@ -161,7 +162,8 @@ class Bench:
 
     def _link_data(self) -> LinkData:
         if self._links is None:
-            protocol = LinkProtocol(repetitions=self.how.repetitions)
+            # What the published values were measured by.
+            protocol = LinkProtocol.published(self.how.repetitions)
             self._links = LinkData(self.source.network, protocol, "both")
         return self._links
 
@@ -236,6 +238,7 @@ class Bench:
         if self.task == "links":
             work: NodeWork | LinkWork = LinkWork(self._link_data(), self.folder, threads)
             keep_data(self.folder, self.source.network)
+            keep_tests(self.folder, self._link_data(), [getattr(job, "job", job) for job in jobs])
         else:
             # Every input has the same labelled nodes; a job brings its own network.
             data = self._node_data(next(iter(self._nodes)))

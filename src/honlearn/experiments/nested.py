@@ -22,9 +22,12 @@ from honlearn.experiments.links import LinkJob, LinkWork
 from honlearn.experiments.predictions import Predictions
 from honlearn.experiments.search import Budget, Found, search
 from honlearn.experiments.spaces import Space
+from honlearn.paths.pairs import cut_paths
 from honlearn.results.record import Configuration, Record
 from honlearn.results.records import digest_of
 from honlearn.seeds import derive_seed
+from honlearn.tasks.link_split import split_links
+from honlearn.tasks.visible_links import VisibleLinks
 
 VALIDATION_PARTS = 5
 SEARCHES = "searches"
@@ -118,17 +121,23 @@ class _LinkRating:
     """Scores settings on pairs hidden from what is visible of the network."""
 
     def __init__(self, work: Any, job: SearchedJob) -> None:
-        from honlearn.tasks.link_split import split_links
-
         inner, protocol = job.job, work.data.protocol
         assert isinstance(inner, LinkJob)
         self.job, self.threads, self.seed = job, work.threads, derive_seed(inner.seed, "search fit")
-        visible = work.data.visible(inner.input, inner.seed)
-        self.split = split_links(visible, protocol.share, self.seed, protocol.directed, protocol.isolated)
+        outer: VisibleLinks = work.data.visible(inner.input, inner.seed)
+        self.split = split_links(
+            outer.network,
+            protocol.share,
+            self.seed,
+            protocol.directed,
+            protocol.isolated,
+            protocol=protocol.hides,
+        )
+        self.paths = None if outer.paths is None else cut_paths(outer.paths, self.split.names)
         self.out = [*work.data.split(inner.seed).names, *self.split.names]
 
     def __call__(self, point: Mapping[str, Any] | None) -> float:
-        estimator = self.job.spec(point).make(self.split.network, self.seed, self.threads)
+        estimator = self.job.spec(point).make(self.split.network, self.seed, self.threads, self.paths)
         estimator.fit(exclude=self.out)
         linked = estimator.predict_proba(self.split.names)[:, 1]
         return float(link_scores(self.split.labels, linked)["auprc"])

@@ -100,7 +100,7 @@ def without_pairs(network: HigherOrderNetwork, pairs: Pairs) -> HigherOrderNetwo
     suffix = np.arange(network.n_nodes)
     suffix[network.n_entities :] = longest_suffixes(network)
     moved = np.zeros(network.n_edges, bool)
-    if gone.any() and not _is_nested(network, suffix):
+    if gone.any() and not _is_nested(network, suffix, visible):
         moved = visible & gone[network.sources]
     shorter = _longest_left(network, suffix, gone)
     visible &= moved | ~gone[network.sources]
@@ -132,12 +132,15 @@ def _with_hidden_step(network: HigherOrderNetwork, hidden: Keys) -> NDArray[np.b
     return gone
 
 
-def _is_nested(network: HigherOrderNetwork, suffix: NDArray[np.int64]) -> bool:
-    """Return whether every context's next steps are among those of its longest suffix, as counts are."""
+def _is_nested(network: HigherOrderNetwork, suffix: NDArray[np.int64], visible: NDArray[np.bool_]) -> bool:
+    """Return whether every context's next steps are among those of its longest suffix, as counts are.
+
+    Hidden edges take no part: their weights must decide nothing.
+    """
     size = network.n_entities
-    keys = network.sources.astype(np.int64) * size + network.base[network.indices]
+    keys = network.sources[visible].astype(np.int64) * size + network.base[network.indices[visible]]
     distinct, group = np.unique(keys, return_inverse=True)
-    weight = np.bincount(group, network.weights, len(distinct))
+    weight = np.bincount(group, network.weights[visible], len(distinct))
     contexts = slice(int(np.searchsorted(distinct, size * size)), None)
     wanted = suffix[distinct[contexts] // size] * size + distinct[contexts] % size
     at = np.minimum(np.searchsorted(distinct, wanted), max(len(distinct) - 1, 0))

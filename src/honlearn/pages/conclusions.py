@@ -18,6 +18,7 @@ from honlearn.experiments.significance import Paired, gap, paired
 from honlearn.pages.run_folders import ModelResults, Results
 
 # The best-known table of each task in which a published value is looked up, the fuller one first.
+DEGREE_COLUMN = "AUPRC, degree-corrected"
 PUBLISHED = {"nodes": ("table-6", "table-2"), "links": ("table-7", "table-3")}
 
 
@@ -63,6 +64,11 @@ def reference_of(results: Results) -> ModelResults | None:
     return next(iter(results.models), None)
 
 
+def column_of(results: Results) -> str:
+    """Return what the main score of a data set and task is called."""
+    return DEGREE_COLUMN if results.score == "degree_auprc" else COLUMN[results.task]
+
+
 def conclude(results: Results) -> Conclusions | None:
     """Return the conclusions of a data set and task; None where nothing was measured."""
     reference = reference_of(results)
@@ -71,8 +77,8 @@ def conclude(results: Results) -> Conclusions | None:
     gains = [record.scores.get("gain") for record in reference.records]
     known = [gain for gain in gains if gain is not None]
     return Conclusions(
-        score=SCORE[results.task],
-        column=COLUMN[results.task],
+        score=results.score,
+        column=column_of(results),
         reference=name_of(reference),
         memory=_memory(results),
         others=_against_others(results, reference),
@@ -87,14 +93,14 @@ def _memory(results: Results) -> Paired | None:
     with_memory, without = results.find("dge-bag", "gk"), results.find("dge-bag", "g1")
     if with_memory is None or without is None:
         return None
-    test = paired(with_memory.records, without.records, SCORE[results.task])
+    test = paired(with_memory.records, without.records, results.score)
     return None if test is None or test.p_value is None else test
 
 
 def _against_others(results: Results, reference: ModelResults) -> dict[str, list[Difference]]:
     """Return the models that the reference is better than, ties with and is worse than."""
     groups: dict[str, list[Difference]] = {"better": [], "tie": [], "worse": []}
-    score = SCORE[results.task]
+    score = results.score
     for model in results.models:
         if model is reference or model.model == reference.model:
             continue
@@ -109,7 +115,7 @@ def _against_published(results: Results) -> dict[str, list[Difference]]:
     groups: dict[str, list[Difference]] = {"above": [], "within": [], "below": []}
     for model in results.models:
         cell = printed(results, model)
-        if cell is None:
+        if cell is None or not model.has(SCORE[results.task]):
             continue
         mean, deviation = Measured(model.records).spread(SCORE[results.task])
         between = gap(mean, deviation, len(model.records), cell[0], cell[1], REPETITIONS)

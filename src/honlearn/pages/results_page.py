@@ -22,7 +22,15 @@ from honlearn.experiments.paper_tables import TABLES
 from honlearn.experiments.published import DATA, REPETITIONS, model_label, published
 from honlearn.experiments.significance import LEVEL, gap, paired
 from honlearn.experiments.tables import Table, as_printed, p_text, signed, spread
-from honlearn.pages.conclusions import PUBLISHED, Conclusions, across, conclude, printed, reference_of
+from honlearn.pages.conclusions import (
+    PUBLISHED,
+    Conclusions,
+    across,
+    column_of,
+    conclude,
+    printed,
+    reference_of,
+)
 from honlearn.pages.descriptions import DESCRIPTIONS
 from honlearn.pages.run_folders import ModelResults, Results, default_parameters, gather, read_runs
 from honlearn.pages.template import write_page
@@ -98,26 +106,33 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
 
 def _table(results: Results) -> Table:
     """Return the models of a data set and task, best first."""
-    score, reference = SCORE[results.task], reference_of(results)
+    score, reference = results.score, reference_of(results)
     has_published = results.data in DATA
-    columns = ["model", "input", COLUMN[results.task]]
+    usual = SCORE[results.task]
+    columns = ["model", "input", *([] if score == usual else [column_of(results)])]
+    # Published values of links are of uniform negatives.
+    columns.append(COLUMN[results.task] if score == usual else f"{COLUMN[results.task]}, uniform")
     columns += ["published", "difference"] if has_published else []
     columns += ["p (t, Wilcoxon)", "log loss", "CPU s a fit", "parameters", "fits"]
     order = sorted(results.models, key=lambda model: -Measured(model.records).spread(score)[0])
     rows = [_cells(results, model, reference, has_published) for model in order]
     name = f"{results.data}-{results.task}"
-    return Table(name, f"{COLUMN[results.task]}, best first", columns, rows, _table_notes(results))
+    return Table(name, f"{column_of(results)}, best first", columns, rows, _table_notes(results))
 
 
 def _cells(
     results: Results, model: ModelResults, reference: ModelResults | None, has_published: bool
 ) -> list[str]:
-    score, found = SCORE[results.task], Measured(model.records)
-    mean, deviation = found.spread(score)
-    cells = [model_label(model.model), INPUT[model.input], spread(mean, deviation)]
+    score, usual, found = results.score, SCORE[results.task], Measured(model.records)
+    mean, deviation = found.spread(usual) if model.has(usual) else (None, None)
+    cells = [model_label(model.model), INPUT[model.input]]
+    cells += [] if score == usual else [spread(*found.spread(score))]
+    cells.append(spread(mean, deviation))
     if has_published:
         cell = printed(results, model)
-        between = None if cell is None else gap(mean, deviation, len(model.records), *cell, REPETITIONS)
+        between = None
+        if cell is not None and mean is not None:
+            between = gap(mean, deviation, len(model.records), *cell, REPETITIONS)
         cells += [as_printed(*cell) if cell else "–"]
         cells += [f"{signed(between.difference)} {between.words}".strip() if between else "–"]
     if reference is None or model is reference:

@@ -17,6 +17,7 @@ from typing import Any
 
 from honlearn.errors import MissingFileError, ParameterError
 from honlearn.experiments.evaluate import ModelSpec
+from honlearn.experiments.measure import SCORE
 from honlearn.experiments.nested import SEARCHES
 from honlearn.experiments.registry import find_model
 from honlearn.results.record import Record
@@ -60,6 +61,10 @@ class ModelResults:
     others: int = 0
     searched: bool = False
 
+    def has(self, score: str) -> bool:
+        """Return whether every record has a score."""
+        return all(record.scores.get(score) is not None for record in self.records)
+
 
 @dataclass(frozen=True)
 class Results:
@@ -68,6 +73,12 @@ class Results:
     data: str
     task: str
     models: Sequence[ModelResults]
+
+    @property
+    def score(self) -> str:
+        """The score that models are ordered and tested by: of links degree-corrected where all have it."""
+        names = {record.main_score for model in self.models for record in model.records}
+        return names.pop() if len(names) == 1 else SCORE[self.task]
 
     def find(self, model: str, input: str) -> ModelResults | None:
         """Return the results of a model on an input, or None."""

@@ -51,8 +51,8 @@ def known_pairs(vocabulary: Vocabulary, pairs: Sequence[tuple[str, str]]) -> Pai
 def cut_paths(paths: Paths, pairs: Sequence[tuple[str, str]]) -> Paths:
     """Return the paths cut in two wherever they step between the entities of one of these pairs.
 
-    Both directions are cut. The vocabulary stays as it is. A network that is grown from what is left holds no
-    context, no count and no threshold that has ever seen a hidden step.
+    Both directions are cut. The vocabulary stays as it is. In a network that is grown from what is left no
+    context, count or threshold depends on a hidden step.
 
     >>> cut = cut_paths(Paths.from_lists([["A", "C", "D", "C"]], counts=[3]), [("D", "C")])
     >>> list(cut), cut.counts.tolist()

@@ -52,7 +52,7 @@ def build_report(
 ) -> str:
     """Return the HTML of the latest study of a run; earlier ones are in its overview with their scores."""
     from honlearn.report.pack import plain
-    from honlearn.report.scores import SCORES, TASKS, model_scores, what_was_run
+    from honlearn.report.scores import TASKS, model_scores, study_scores, what_was_run
 
     report_step = step or (lambda part: None)
     latest, *others = run.studies
@@ -67,7 +67,7 @@ def build_report(
                 "task": other.task,
                 "task_name": TASKS[other.task],
                 "about": what_was_run(other, {}),
-                "scores": {key: {"title": t, "more": m} for key, (t, m) in SCORES[other.task].items()},
+                "scores": {key: {"title": t, "more": m} for key, (t, m) in study_scores(other).items()},
                 "models": plain(model_scores(other), 6),
             }
             for other in others

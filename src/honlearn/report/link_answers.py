@@ -19,6 +19,8 @@ from honlearn.results.runs import ModelRecords, Study
 
 # Test pairs of a model that the page lists, and points of its curve.
 PAIRS, POINTS = 2_000, 120
+# The kind of test pairs whose ends were drawn by degree; linked ones are 0, uniform ones 1.
+DRAWN_BY_DEGREE = 2
 
 
 def link_answers(study: Study, model: ModelRecords) -> dict[str, Any] | None:
@@ -29,8 +31,9 @@ def link_answers(study: Study, model: ModelRecords) -> dict[str, Any] | None:
         return None
     first = found[0]
     members = first.arrays.get("members")
-    linked = np.concatenate([answers.arrays["linked"] for answers in found])
-    truth = np.concatenate([answers.arrays["truth"] for answers in found])
+    leading = [_leading(answers.arrays) for answers in found]
+    linked = np.concatenate([a.arrays["linked"][rows] for a, rows in zip(found, leading, strict=True)])
+    truth = np.concatenate([a.arrays["truth"][rows] for a, rows in zip(found, leading, strict=True)])
     chosen = np.argsort(-first.arrays["linked"], kind="stable")[:PAIRS]
     apart = None
     if members is not None:
@@ -55,6 +58,14 @@ def link_answers(study: Study, model: ModelRecords) -> dict[str, Any] | None:
         "new": plain(new, 5),
         "missing": len(kept) - len(found),
     }
+
+
+def _leading(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
+    """Return the test pairs of the main score: linked ones and those drawn by degree, if there are any."""
+    kinds = arrays.get("kinds", np.zeros(len(arrays["truth"]), np.int8))
+    if not (kinds == DRAWN_BY_DEGREE).any():
+        return np.arange(len(kinds))
+    return np.flatnonzero((arrays["truth"] == 1) | (kinds == DRAWN_BY_DEGREE))
 
 
 def precision_recall(truth: NDArray[Any], linked: NDArray[Any]) -> list[list[float]]:

@@ -29,10 +29,15 @@ SCORES: Mapping[str, Mapping[str, tuple[str, bool]]] = {
         "set_size_90": ("size of 90 % sets", False),
     },
     "links": {
-        "auprc": ("AUPRC", True),
-        "auroc": ("AUROC", True),
-        "mrr": ("MRR", True),
-        "hits_at_100": ("hits@100", True),
+        "degree_auprc": ("AUPRC, degree-corrected negatives", True),
+        "degree_auroc": ("AUROC, degree-corrected negatives", True),
+        "auprc": ("AUPRC, uniform negatives", True),
+        "auroc": ("AUROC, uniform negatives", True),
+        "filtered_mrr": ("MRR among all entities", True),
+        "filtered_hits_at_10": ("hits@10 among all entities", True),
+        "filtered_hits_at_50": ("hits@50 among all entities", True),
+        "mrr": ("MRR among test pairs", True),
+        "hits_at_100": ("hits@100 among test pairs", True),
         "log_loss": ("log loss", False),
         "single_auprc": ("AUPRC of the mean learner", True),
         "gain": ("gain of the ensemble", True),
@@ -49,13 +54,22 @@ TASKS = {"nodes": "classes of nodes", "links": "links", "next": "next steps"}
 """What is learnt, in words."""
 
 
+def study_scores(study: Study) -> dict[str, tuple[str, bool]]:
+    """Return the scores that some record of a study has, the main one first."""
+    records = [record for model in study.models for record in model.records]
+    known = SCORES[study.task]
+    there = {name: known[name] for name in known if any(r.scores.get(name) is not None for r in records)}
+    return there or dict(known)
+
+
 def model_scores(study: Study) -> list[dict[str, Any]]:
     """Return one dictionary per model: scores with mean, std and values, times, and p-values.
 
     ``p_value`` compares the main score with the first model's, ``against_g1`` with the same model's on the
     first-order network; both by the corrected resampled t-test, None where there are no pairs.
     """
-    main = next(iter(SCORES[study.task]))
+    shown = study_scores(study)
+    main = next(iter(shown))
     found = []
     for model in study.models:
         found.append(
@@ -66,8 +80,7 @@ def model_scores(study: Study) -> list[dict[str, Any]]:
                 "records": len(model.records),
                 "folds": [_fold(record) for record in model.records],
                 "scores": {
-                    name: spread([record.scores.get(name) for record in model.records])
-                    for name in SCORES[study.task]
+                    name: spread([record.scores.get(name) for record in model.records]) for name in shown
                 },
                 "fit_seconds": spread([record.times.fit_seconds for record in model.records]),
                 "fit_cpu_seconds": spread([record.times.fit_cpu_seconds for record in model.records]),

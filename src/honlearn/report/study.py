@@ -24,10 +24,10 @@ from honlearn.report.answers import (
 from honlearn.report.checks import Evidence, run_checks
 from honlearn.report.diversity import curves, likeness
 from honlearn.report.explorer import explorer, next_step_changes
-from honlearn.report.link_answers import degree_average_precision, link_answers
+from honlearn.report.link_answers import DRAWN_BY_DEGREE, degree_average_precision, link_answers
 from honlearn.report.next_steps import next_steps_page
 from honlearn.report.pack import plain
-from honlearn.report.scores import SCORES, TASKS, model_scores, what_was_run
+from honlearn.report.scores import TASKS, model_scores, study_scores, what_was_run
 from honlearn.results.runs import ModelRecords, Study
 
 # Characters of the page that votes of learners may take, all models together.
@@ -64,7 +64,7 @@ def study_page(
         "task_name": TASKS[study.task],
         "about": what_was_run(study, about),
         "notes": [str(note) for note in about.get("notes", [])],
-        "scores": {name: {"title": t, "more": m} for name, (t, m) in SCORES[study.task].items()},
+        "scores": {name: {"title": t, "more": m} for name, (t, m) in study_scores(study).items()},
         "models": plain(models, 6),
         "checks": run_checks(evidence),
         "network": seen,
@@ -178,7 +178,9 @@ def _degrees(study: Study, network: HigherOrderNetwork | None) -> float | None:
     answers = study.answers(study.models[0].records[0])
     if network is None or answers is None:
         return None
-    return degree_average_precision(network, answers.about["pairs"], answers.arrays["truth"])
+    pairs, truth = answers.about["pairs"], answers.arrays["truth"]
+    uniform = np.flatnonzero(answers.arrays.get("kinds", np.zeros(len(truth), np.int8)) < DRAWN_BY_DEGREE)
+    return degree_average_precision(network, [pairs[i] for i in uniform], truth[uniform])
 
 
 def _never(predictions: ModelPredictions) -> list[str]:

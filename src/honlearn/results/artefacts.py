@@ -38,8 +38,8 @@ class Answers:
     Nodes: about ``nodes``, ``truth`` and ``classes``; arrays ``proba`` [B, C], ``members`` [L, B, C] (each
     learner over its draws or all relatives), ``drawn`` [L, B, C] and ``relatives`` [L, B] (the prediction
     of each learner from one drawn relative, and which of the family it was; 0 is the base node), ``p_values``
-    [B, C] of prediction sets. Links: about
-    ``pairs`` and ``new_pairs``; arrays ``truth`` and ``linked`` [B], ``members`` [L, B], ``new_linked`` and
+    [B, C] of prediction sets. Links: about ``pairs`` and ``new_pairs``; arrays ``truth``, ``linked`` and
+    ``kinds`` [B] (0 linked, 1 drawn uniformly, 2 by degree), ``members`` [L, B], ``new_linked`` and
     ``new_disagreement``. Both: about ``history``, one dictionary an epoch.
     """
 
@@ -70,7 +70,7 @@ def read_answers(run: str | Path, digest: str, task: str = "nodes") -> Answers |
     arrays = read_npz(path, *check_answers(about, task), advice=_ADVICE)
     for name, array in arrays.items():
         # Of probabilities and of classes 0 and 1; a float16 may be rounded up a little.
-        bound = np.inf if name == "relatives" else 1.001
+        bound = {"relatives": np.inf, "kinds": 2.0}.get(name, 1.001)
         if not array.size or array.min() < 0 or array.max() > bound:
             raise FormatError(f"{path}: damaged ({name!r} is empty or out of range); {_ADVICE}")
     return Answers(about.values, arrays)

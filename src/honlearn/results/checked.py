@@ -17,12 +17,13 @@ def check_answers(about: Fields, task: str) -> tuple[dict[str, Spec], dict[str, 
         for row in about.mappings("history"):
             _check_epoch(row)
     if task == "links":
-        count, new = _check_pairs(about, "pairs"), 0
+        count, new = len(named_pairs(about, "pairs")), 0
         if about.has("new_pairs"):
-            new = _check_pairs(about, "new_pairs")
+            new = len(named_pairs(about, "new_pairs"))
         fresh: Spec = ("f", (new,))
         return {"truth": ("iub", (count,)), "linked": ("f", (count,))}, {
             "members": ("f", ("learners", count)),
+            "kinds": ("iu", (count,)),
             "new_linked": fresh,
             "new_disagreement": fresh,
         }
@@ -40,14 +41,15 @@ def check_answers(about: Fields, task: str) -> tuple[dict[str, Spec], dict[str, 
     }
 
 
-def _check_pairs(about: Fields, key: str) -> int:
+def named_pairs(about: Fields, key: str) -> list[tuple[str, str]]:
+    """Return a list of pairs of names, or raise a FormatError."""
     pairs = about.items(key)
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(end, str) for end in pair):
             raise FormatError(
                 f"{about.where}: {key!r} must be pairs of names. Got {shown(pair)} instead; {about.advice}"
             )
-    return len(pairs)
+    return [(pair[0], pair[1]) for pair in pairs]
 
 
 def _check_epoch(row: Fields) -> None:

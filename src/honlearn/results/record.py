@@ -20,7 +20,8 @@ NAME = re.compile(r"[0-9A-Za-z_-]{1,100}")
 # Squares of larger numbers would not fit a float.
 LARGEST = 1e100
 _ADVICE = "remove the line"
-_MAIN_SCORE = {"nodes": "micro_f1", "links": "auprc", "next": "bits"}
+# The scores of which a whole record has one, the first it has being the main one.
+_MAIN_SCORES = {"nodes": ("micro_f1",), "links": ("degree_auprc", "auprc"), "next": ("bits",)}
 Value = TypeVar("Value")
 
 
@@ -285,7 +286,7 @@ class Record:
 
     def check_whole(self, where: str) -> None:
         """Raise unless everything is there that tables of results need."""
-        asked, main = self.configuration, _MAIN_SCORE[self.configuration.task]
+        asked, main = self.configuration, self.main_score
         needed: list[tuple[str, str, object]] = [
             ("configuration", "folds", asked.folds),
             ("data", "test", asked.data.test),
@@ -301,6 +302,15 @@ class Record:
                 raise FormatError(f"{where}: {part!r}: {name!r} is not there; {_ADVICE}")
         if not self.versions:
             raise FormatError(f"{where}: 'versions' is not there; {_ADVICE}")
+
+    @property
+    def main_score(self) -> str:
+        """The name of the score that tables lead with: of links the degree-corrected one, where it is there.
+
+        Records of version 0.1, and those of the paper's protocol, have uniform negatives alone.
+        """
+        names = _MAIN_SCORES[self.configuration.task]
+        return next((name for name in names if self.scores.get(name) is not None), names[-1])
 
     def score(self, name: str) -> float:
         """Return a score that must be there."""

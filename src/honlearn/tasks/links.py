@@ -219,6 +219,12 @@ class DGELinkPredictor(EnsembleEstimator):
         with inference.run.threads():
             return inference.proba(pairs)
 
+    def _codes_proba(self, pairs: PairCodes) -> NDArray[np.float32]:
+        """Return the probability [B] of a link of pairs of entity codes [B, 2], without a look at names."""
+        _, inference = self._inference([], "predict_proba")
+        with inference.run.threads():
+            return np.asarray(inference.proba(check_links.in_order(pairs, self._reads.directed))[:, 1])
+
     def predict(self, X: NamePairs) -> NDArray[Any]:
         """Return 1 for each pair that is more likely linked than not, else 0: [B]."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
