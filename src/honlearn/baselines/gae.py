@@ -14,7 +14,7 @@ relatives' vectors, weighted by Eq. 3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ from torch import nn
 
 from honlearn.baselines.graph import Graph, as_tensor
 from honlearn.baselines.negatives import with_popular_negatives
-from honlearn.baselines.neural import Encoder, Identity, NeuralLinkPredictor
+from honlearn.baselines.neural import Encoder, Identity, NeuralLinkPredictor, PairModel
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.errors import check_integer
 
@@ -99,19 +99,6 @@ class ProductDecoder(nn.Module):
         return self.last(z).squeeze(1)  # type: ignore[no-any-return]
 
 
-class AutoEncoder(nn.Module):
-    """An encoder of all entities and a decoder of pairs."""
-
-    def __init__(self, encoder: LinearEncoder, head: ProductDecoder) -> None:
-        super().__init__()
-        self.encoder, self.head = encoder, head
-
-    def forward(self, view: Any, pairs: torch.Tensor) -> torch.Tensor:
-        """Return logits [B] of these pairs [B, 2]."""
-        h = self.encoder(view)
-        return self.head(h[pairs[:, 0]], h[pairs[:, 1]])  # type: ignore[no-any-return]
-
-
 @dataclass(eq=False, repr=False)
 class GAELinkPredictor(NeuralLinkPredictor):
     """Optimised graph auto-encoder for links.
@@ -136,9 +123,9 @@ class GAELinkPredictor(NeuralLinkPredictor):
         super()._check()
         check_integer(type(self).__name__, "depth", self.depth, 0, 100)
 
-    def _module(self, graph: Graph) -> Any:
+    def _module(self, graph: Graph) -> PairModel:
         encoder = LinearEncoder(graph.n_entities, self.width, self.n_layers, self.dropout)
-        return AutoEncoder(encoder, ProductDecoder(self.width, self.depth, self.dropout, self.directed))
+        return PairModel(encoder, ProductDecoder(self.width, self.depth, self.dropout, self.directed))
 
     def _fit_pairs(self, examples: PairExamples, unlinked: Unlinked | None) -> None:
         if unlinked is not None:
