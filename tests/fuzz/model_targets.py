@@ -18,7 +18,7 @@ _SMALL: dict[str, Any] = {"max_epochs": 2, "n_threads": 1, "random_state": 0}
 _ENSEMBLE: dict[str, Any] = {**_SMALL, "n_learners": 2, "widths": (4, 4)}
 # One of each way to keep a state: whole graphs, attention, subgraphs, kernels, vectors, counts.
 _NODE_BASELINES = ("gcn", "ho-gnn", "honem", "path-kernel", "majority")
-_LINK_BASELINES = ("graphsage", "popularity")
+_LINK_BASELINES = ("graphsage", "popularity", "counts", "gae")
 
 
 def _fit(name: str, task: str, **more: Any) -> Any:

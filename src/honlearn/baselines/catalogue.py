@@ -40,6 +40,8 @@ _DESCRIPTIONS = {
     "path-kernel": "kernel ridge regression on path vectors: the kernel of our ensemble, alone (ours)",
     "majority": "the floor for nodes: class frequencies",
     "popularity": "the floor for links: product of degrees",
+    "counts": "degrees, shared neighbours, lags and walks of a pair in a logistic regression (ours)",
+    "gae": "optimised graph auto-encoder: linear propagation, deep decoder of products (CIKM 2025)",
     "graphsaint": "convolutions trained on subgraphs of random walks (Zeng et al. 2020)",
     "pathgcn": "operators learned along random walks (Eliasof et al. 2022)",
 }
@@ -59,6 +61,8 @@ _HOMES: dict[str, tuple[str | None, str | None]] = {
     "path-kernel": ("path_kernel:PathKernelClassifier", None),
     "majority": ("majority:MajorityClassifier", None),
     "popularity": (None, "popularity:PopularityPredictor"),
+    "counts": (None, "counts:CountsLinkPredictor"),
+    "gae": (None, "gae:GAELinkPredictor"),
     "graphsaint": ("graphsaint:GraphSAINTClassifier", "graphsaint:GraphSAINTLinkPredictor"),
     "pathgcn": ("pathgcn:PathGCNClassifier", "pathgcn:PathGCNLinkPredictor"),
 }

@@ -108,7 +108,7 @@ class EmbeddingLinkPredictor(DirectedBaseline, Embedding):
             embedding, history = self._embed()
             rows = torch.from_numpy(standardised(embedding)).float()
             features = self._pair_features(rows, examples.pairs).numpy()
-            mean, scale = _moments(features)
+            mean, scale = moments(features)
             features -= mean.astype(np.float32)
             features /= scale.astype(np.float32)
             both, at = regression(features, examples.labels, 2, self.regularization)
@@ -177,7 +177,7 @@ def standardised(rows: Rows) -> Rows:
     return np.asarray(centred / (scale if scale > 1e-9 else 1.0))
 
 
-def _moments(rows: NDArray[Any]) -> tuple[Rows, Rows]:
+def moments(rows: NDArray[Any]) -> tuple[Rows, Rows]:
     """Return mean and standard deviation of each column; of a constant one, 1."""
     mean, scale = rows.mean(0, dtype=np.float64), rows.std(0, dtype=np.float64)
     return mean, np.where(scale > 1e-9, scale, 1.0)

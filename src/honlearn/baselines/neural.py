@@ -252,7 +252,7 @@ class NeuralClassifier(NodeBaseline, Neural):
 class PairModel(nn.Module):
     """An encoder and a head for pairs."""
 
-    def __init__(self, encoder: Encoder, head: PairHead) -> None:
+    def __init__(self, encoder: Encoder, head: nn.Module) -> None:
         super().__init__()
         self.encoder, self.head = encoder, head
 

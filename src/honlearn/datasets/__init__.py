@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from honlearn.datasets.folder import save_folder as save_folder
     from honlearn.datasets.planted import Truth as Truth
     from honlearn.datasets.planted import synthetic as synthetic
+    from honlearn.datasets.rail import rail_grid as rail_grid
     from honlearn.datasets.wiki import wikispeedia as wikispeedia
 
 # No module has the name of a function: importing it would put the module in the function's place.
@@ -35,6 +36,7 @@ _HOME = {
     "db1b": "coupons",
     "load": "catalogue",
     "load_folder": "folder",
+    "rail_grid": "rail",
     "save_folder": "folder",
     "synthetic": "planted",
     "us_flights": "flights",

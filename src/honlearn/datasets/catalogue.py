@@ -34,7 +34,7 @@ def available() -> tuple[Entry, ...]:
     """Return the catalogue.
 
     >>> [entry.name for entry in available()]
-    ['us_flights', 'wikispeedia', 'db1b', 'synthetic']
+    ['us_flights', 'wikispeedia', 'db1b', 'synthetic', 'rail_grid']
     """
     from honlearn.datasets import coupons, flights, wiki
 
@@ -80,6 +80,17 @@ def available() -> tuple[Entry, ...]:
             None,
             "made by honlearn, no rights claimed",
             "honlearn.datasets.synthetic",
+            offline=True,
+            needs="nothing, made from a seed",
+        ),
+        Entry(
+            "rail_grid",
+            "journeys on a grid of rail lines without hubs, quarters of the map",
+            20_000,
+            250,
+            4,
+            "made by honlearn, no rights claimed",
+            "honlearn.datasets.rail_grid",
             offline=True,
             needs="nothing, made from a seed",
         ),

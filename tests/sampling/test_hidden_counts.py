@@ -1,0 +1,129 @@
+"""Training pairs have counts as a tested pair has: without itself, and at chance where links are random."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from count_cases import random_network, random_paths
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from honlearn.errors import ParameterError
+from honlearn.hon.build import grow
+from honlearn.hon.without_pairs import without_pairs
+from honlearn.paths.pairs import cut_paths
+from honlearn.paths.paths import Paths
+from honlearn.sampling import hidden_counts
+from honlearn.sampling.hidden_counts import cross_hidden_counts, pair_folds
+from honlearn.sampling.lags import PathLags
+from honlearn.sampling.pair_counts import Features, PairCounts
+from honlearn.sampling.pairs import Pairs, draw_unlinked, keyed_pairs, linked_keys, pair_keys
+
+
+def all_pairs(size: int) -> Pairs:
+    u, v = np.divmod(np.arange(size * size), size)
+    return np.stack([u, v], 1)[u != v].astype(np.int32)
+
+
+def test_a_fold_has_the_counts_of_paths_cut_at_its_steps() -> None:
+    hon, paths = random_network(0), random_paths(0, 14)
+    pairs = all_pairs(hon.n_entities)
+    found = cross_hidden_counts(hon, paths, pairs, n_folds=3, seed=1)
+    fold = pair_folds(hon, pairs, 3, 1)
+    assert set(fold) == {0, 1, 2}
+    for k in range(3):
+        hidden = pairs[fold == k]
+        names = [(hon.vocabulary[u], hon.vocabulary[v]) for u, v in hidden.tolist()]
+        lags = PathLags(cut_paths(paths, names), hon.vocabulary).count()
+        wanted = PairCounts(without_pairs(hon, hidden), lags).at(hidden)
+        np.testing.assert_array_equal(found[fold == k], wanted)
+
+
+@pytest.mark.parametrize("with_paths", [True, False])
+def test_neither_order_nor_links_of_the_pairs_themselves_matter(with_paths: bool) -> None:
+    """Permuting which of the hidden steps went where changes nothing that is seen."""
+    hon = random_network(1)
+    paths = random_paths(1, 14) if with_paths else None
+    pairs = all_pairs(hon.n_entities)
+    found = cross_hidden_counts(hon, paths, pairs, 4, 0)
+    order = np.random.default_rng(0).permutation(len(pairs))
+    np.testing.assert_array_equal(cross_hidden_counts(hon, paths, pairs[order], 4, 0), found[order])
+    first = pairs[pair_folds(hon, pairs, 4, 0) == 0]
+    visible = without_pairs(hon, first)
+    names = [(hon.vocabulary[u], hon.vocabulary[v]) for u, v in first.tolist()]
+    cut = None if paths is None else cut_paths(paths, names)
+    np.testing.assert_array_equal(
+        cross_hidden_counts(visible, cut, first, 4, 0), cross_hidden_counts(hon, paths, first, 4, 0)
+    )
+
+
+def test_the_fold_of_a_pair_is_that_of_the_way_back() -> None:
+    hon = random_network(2)
+    pairs = all_pairs(hon.n_entities)
+    np.testing.assert_array_equal(pair_folds(hon, pairs, 5, 3), pair_folds(hon, pairs[:, ::-1], 5, 3))
+    assert (pair_folds(hon, pairs, 5, 3) != pair_folds(hon, pairs, 5, 4)).any()
+
+
+def test_the_same_pairs_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden_counts._known.clear()
+    calls = []
+    computed = hidden_counts._computed
+    monkeypatch.setattr(hidden_counts, "_computed", lambda *given: calls.append(1) or computed(*given))
+    hon, paths = random_network(3), random_paths(3, 14)
+    pairs = all_pairs(hon.n_entities)
+    first = cross_hidden_counts(hon, paths, pairs, 3, 0)
+    again = cross_hidden_counts(random_network(3), random_paths(3, 14), pairs.copy(), 3, 0)
+    assert again is first
+    assert len(calls) == 1
+    for changed in ((hon, None, pairs), (hon, random_paths(4, 14), pairs), (hon, paths, pairs[1:])):
+        cross_hidden_counts(*changed, 3, 0)
+    cross_hidden_counts(hon, paths, pairs, 3, 1)
+    cross_hidden_counts(hon, paths, pairs, 3, 0, directed=False)
+    assert len(calls) == 6
+    with pytest.raises(ValueError, match="read-only"):
+        first[0, 0] = 1
+
+
+def test_too_few_folds_are_refused() -> None:
+    hon = random_network(3)
+    with pytest.raises(ParameterError, match=r"'n_folds' parameter of cross_hidden_counts .* at least 2"):
+        cross_hidden_counts(hon, None, np.array([[0, 1]]), 1)
+
+
+def _independent(seed: int) -> Paths:
+    """Return steps between entities drawn uniformly: no link depends on any other."""
+    random = np.random.default_rng(seed)
+    rows = random.integers(0, 60, (600, 2))
+    return Paths.from_lists([[f"n{i:02}" for i in row] for row in rows[rows[:, 0] != rows[:, 1]].tolist()])
+
+
+def _score(train: Features, labels: np.ndarray, test: Features, truth: np.ndarray) -> float:
+    center, scale = train.mean(0), train.std(0) + 1e-9
+    model = LogisticRegression(C=0.1).fit((train - center) / scale, labels)
+    return float(roc_auc_score(truth, model.decision_function((test - center) / scale)))
+
+
+def test_random_links_are_predicted_at_chance_and_a_leak_is_not() -> None:
+    """Links that nothing tells: counts that see the tested pairs find them, hidden ones do not."""
+    hidden_scores, leaking_scores = [], []
+    for seed in range(8):
+        paths = _independent(seed)
+        hon = grow(paths, order=1)
+        random, size = np.random.default_rng(seed), hon.n_entities
+        linked = linked_keys(hon)
+        some = keyed_pairs(random.permutation(linked)[:80], size)
+        tested = np.concatenate([some, draw_unlinked(random, 80, size, linked)])
+        truth = np.repeat([1, 0], 80)
+        visible = without_pairs(hon, tested)
+        cut = cut_paths(paths, [(hon.vocabulary[u], hon.vocabulary[v]) for u, v in tested.tolist()])
+        taken = pair_keys(np.concatenate([tested, tested[:, ::-1]]), size)
+        known = np.setdiff1d(linked_keys(visible), taken)
+        free = draw_unlinked(random, len(known), size, np.union1d(linked_keys(visible), taken))
+        pairs, labels = np.concatenate([keyed_pairs(known, size), free]), np.repeat([1, 0], len(known))
+        at_test = PairCounts(visible, PathLags(cut, hon.vocabulary).count()).at(tested)
+        hidden = cross_hidden_counts(visible, cut, pairs, 5, seed)
+        hidden_scores.append(_score(hidden, labels, at_test, truth))
+        whole = PairCounts(hon, PathLags(paths, hon.vocabulary).count())
+        leaking_scores.append(_score(whole.at(pairs), labels, whole.at(tested), truth))
+    assert abs(np.mean(hidden_scores) - 0.5) < 0.04  # 8 × 160 pairs: a standard error of .016
+    assert np.mean(leaking_scores) > 0.6
