@@ -188,3 +188,23 @@ def test_a_bar_on_a_terminal(tmp_path: Path) -> None:
     os.close(leader)
     assert "reading paths.txt" in shown
     assert done.stdout.count(b"\n") == 1
+
+
+def test_auto_tells_why_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("paths.txt").write_text("A C D\nB C E\n" * 40)
+    Path("plain.txt").write_text("A B\nB A\n" * 40)
+    for words, said in {
+        "paths.txt": "auto: order 2, that of the longest significant context\n"
+        "  2 entities: 2 of 2 tested contexts are significant; 2 nodes\n",
+        "plain.txt": "auto: no context is significant, so nodes remember nothing",
+    }.items():
+        with pytest.raises(SystemExit, match="^0?$"):
+            main(["grow", words, "-o", "net.hon", "--order", "auto"])
+        assert said in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="^0?$"):
+        main(["grow", "paths.txt", "-o", "net.hon", "--order", "auto", "--json"])
+    told = json.loads(capsys.readouterr().out)["contexts"]
+    assert told == [{"order": 2, "contexts": 4, "tested": 2, "significant": 2, "nodes": 2}]
