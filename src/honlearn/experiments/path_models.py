@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import ParameterError, did_you_mean, listed
+from honlearn.experiments.registry import find_among
 from honlearn.paths.paths import Paths
 
 Make = Callable[..., Any]
@@ -64,12 +64,7 @@ SETTABLE = ("path-classifier", "bag-of-entities")
 
 def find_path_model(name: str) -> str:
     """Return the name as it is known, or raise."""
-    known = name.strip().casefold()
-    if known not in MODELS:
-        raise ParameterError(
-            f"no model {name!r} for paths; there are {listed(MODELS, 10)}{did_you_mean(known, MODELS)}"
-        )
-    return known
+    return find_among(name, MODELS, "paths")
 
 
 def parameters_of(model: str, settings: Mapping[str, Any]) -> dict[str, Any]:
