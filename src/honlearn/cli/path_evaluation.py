@@ -19,6 +19,7 @@ COLUMNS = {
     "AUROC": ("auroc", 3),
     "micro F1": ("micro_f1", 3),
     "macro F1": ("macro_f1", 3),
+    "ECE": ("ece", 3),
     "fit s": ("fit_seconds", 1),
     "CPU s": ("fit_cpu_seconds", 1),
 }

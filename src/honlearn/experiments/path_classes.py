@@ -31,7 +31,7 @@ from honlearn.results.records import digest_of, paths_digest
 from honlearn.seeds import derive_seed
 from honlearn.versions import versions
 
-SCORES = ("log_loss", "auroc", "micro_f1", "macro_f1", "accuracy")
+SCORES = ("log_loss", "auroc", "micro_f1", "macro_f1", "accuracy", "ece", "brier")
 # The page draws each path that was tested; of more than these it would grow beyond what browsers show well.
 MOST_KEPT = 20_000
 

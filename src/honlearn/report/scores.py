@@ -54,6 +54,8 @@ SCORES: Mapping[str, Mapping[str, tuple[str, bool]]] = {
         "auroc": ("AUROC", True),
         "micro_f1": ("micro F1", True),
         "macro_f1": ("macro F1", True),
+        "ece": ("calibration error", False),
+        "brier": ("Brier score", False),
     },
 }
 TASKS = {"nodes": "classes of nodes", "links": "links", "next": "next steps", "paths": "classes of paths"}

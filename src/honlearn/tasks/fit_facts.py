@@ -42,6 +42,7 @@ class FitFacts:
     seconds, cpu_seconds : of the process that ended the fit; a fit that was resumed took longer.
     finished : when, in UTC.
     versions : of honlearn and of what it computes with.
+    scores : of the whole model on what was held back (:mod:`honlearn.tasks.held_scores`), where known.
     """
 
     unit: str
@@ -52,6 +53,7 @@ class FitFacts:
     cpu_seconds: float
     finished: str
     versions: Mapping[str, str]
+    scores: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ def read_facts(folder: str | os.PathLike[str], config_digest: str) -> FitFacts |
     if fields.text("config") != config_digest:
         raise FormatError(f"{path}: belongs to another model; {_ADVICE}")
     classes, used = fields.mapping("classes"), fields.mapping("versions")
+    scores = fields.mapping("scores")
     return FitFacts(
         fields.text("unit", UNITS),
         fields.integer("examples", 0),
@@ -107,6 +110,7 @@ def read_facts(folder: str | os.PathLike[str], config_digest: str) -> FitFacts |
         fields.number("cpu_seconds", 0),
         fields.text("finished"),
         {name: used.text(name) for name in used.values},
+        {name: scores.number(name) for name in scores.values},
     )
 
 
