@@ -68,8 +68,8 @@ def test_processes_give_the_same_records(honlearn: Run, data: Path) -> None:
     ("more", "said"),
     [
         (("--folds", "published"), "--folds must be a whole number"),
-        (("--input", "g1"), "--input is for --task others"),
-        (("--predictions",), "--predictions is for --task others"),
+        (("--input", "g1"), "--input is for --task nodes, links or next"),
+        (("--predictions",), "--predictions is for --task nodes, links or next"),
         (("--set", "colour=3"), "not a keyword of a classifier of paths"),
         (("--set", "order=-1"), "The 'order' parameter of PathClassifier"),
         (("--model", "gcn"), "no model 'gcn' for paths"),

@@ -178,7 +178,7 @@ def evaluate(
 
         refused = {"--folds-file": folds_file, "--paths": paths, "--split-at": split_at}
         refused |= {"--predictions": predictions or None, "--input": None if input == "gk" else input}
-        _refuse(refused, "others", "classes of paths are tested by --folds and --seeds")
+        _refuse(refused, "nodes, links or next", "classes of paths are tested by --folds and --seeds")
         given: dict[str, Any] = {"set": set_, "folds": folds, "seeds": range(seed, seed + seeds)}
         given |= {"label_column": label_column, "reading": reading}
         evaluate_on_paths(network, labels, output, model, given, how)

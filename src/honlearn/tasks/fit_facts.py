@@ -90,7 +90,7 @@ def write_facts(folder: Path, facts: FitFacts, config_digest: str) -> None:
 
 
 def read_facts(folder: str | os.PathLike[str], config_digest: str) -> FitFacts | None:
-    """Return the facts in a model folder, None where it has none; those of another model are refused."""
+    """Return the facts in a model folder, None where it has none or only those of another model."""
     path = Path(folder) / FILE
     if not path.exists():
         return None
@@ -98,9 +98,11 @@ def read_facts(folder: str | os.PathLike[str], config_digest: str) -> FitFacts |
     if fields.text("format") != FORMAT or fields.integer("version") != VERSION:
         raise FormatError(f"{path}: not a file of this version of honlearn; {_ADVICE}")
     if fields.text("config") != config_digest:
-        raise FormatError(f"{path}: belongs to another model; {_ADVICE}")
+        return None  # of another model: nothing is known of this one
     classes, used = fields.mapping("classes"), fields.mapping("versions")
     scores = fields.mapping("scores")
+    for name in scores.values:
+        scores.number(name)
     return FitFacts(
         fields.text("unit", UNITS),
         fields.integer("examples", 0),
@@ -110,7 +112,7 @@ def read_facts(folder: str | os.PathLike[str], config_digest: str) -> FitFacts |
         fields.number("cpu_seconds", 0),
         fields.text("finished"),
         {name: used.text(name) for name in used.values},
-        {name: scores.number(name) for name in scores.values},
+        dict(scores.values),
     )
 
 
