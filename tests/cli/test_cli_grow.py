@@ -188,3 +188,17 @@ def test_a_bar_on_a_terminal(tmp_path: Path) -> None:
     os.close(leader)
     assert "reading paths.txt" in shown
     assert done.stdout.count(b"\n") == 1
+
+
+def test_auto_tells_why_it_stopped(run: Run) -> None:
+    Path("more.txt").write_text("A C D\nB C E\n" * 40)
+    Path("plain.txt").write_text("A B\nB A\n" * 40)
+    code, out, _ = run("grow", "more.txt", "-o", "net.hon", "--order", "auto")
+    assert code == 0
+    assert "auto: order 2, that of the longest significant context\n" in out
+    assert "  2 entities: 2 of 2 tested contexts are significant; 2 nodes\n" in out
+    assert (
+        "auto: no context is significant" in run("grow", "plain.txt", "-o", "net.hon", "--order", "auto")[1]
+    )
+    told = json.loads(run("grow", "more.txt", "-o", "net.hon", "--order", "auto", "--json")[1])["contexts"]
+    assert told == [{"order": 2, "contexts": 4, "tested": 2, "significant": 2, "nodes": 2}]

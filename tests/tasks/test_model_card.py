@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import log_loss
 from task_cases import communities
 
 import honlearn as hl
@@ -16,6 +17,8 @@ from honlearn.errors import FormatError
 from honlearn.experiments.registry import find_model
 from honlearn.tasks.card_text import MARK, escaped, is_own, markdown
 from honlearn.tasks.fit_facts import Clock, read_facts
+from honlearn.tasks.held_scores import held_scores
+from honlearn.tasks.temperature import tempered
 
 _SMALL: dict[str, Any] = {"n_learners": 2, "widths": (4, 4), "max_epochs": 2, "n_threads": 1}
 
@@ -77,8 +80,33 @@ def test_shares_of_members_and_kernel_sum_to_one(tmp_path: Path) -> None:
     assert choice["path_kernel_share"] == model.kernel_share_
     assert sum(one["share"] for one in choice["members"]) + choice["path_kernel_share"] == pytest.approx(1)
     assert sum(one["share"] for one in choice["members"]) == pytest.approx(model.members_["weight"].sum())
-    held = hl.model_card(tmp_path)["held_back"]
-    assert held[0]["log_loss"] == pytest.approx(model.history_["validation_loss"].min())
+    whole, member = hl.model_card(tmp_path)["held_back"]
+    assert member["log_loss"] == pytest.approx(model.history_["validation_loss"].min())
+    known = model.held_back_.known()
+    proba = tempered(known.proba, model.temperature_)
+    assert whole["accuracy"] == pytest.approx((proba.argmax(1) == known.labels).mean())
+    assert whole["examples"] == len(known.labels)
+    assert hl.model_card(tmp_path)["calibration"]["temperature"] == model.temperature_
+
+
+def test_scores_of_what_was_held_back_by_other_means() -> None:
+    rng = np.random.default_rng(0)
+    proba, labels = rng.dirichlet(np.ones(3), 200).astype(np.float32), rng.integers(0, 3, 200)
+    found = held_scores(proba, labels)
+    exact = proba / proba.astype(float).sum(1, keepdims=True)
+    assert found["log_loss"] == pytest.approx(log_loss(labels, exact), rel=1e-5)
+    assert found["brier"] == pytest.approx(((proba - np.eye(3)[labels]) ** 2).sum(1).mean(), rel=1e-5)
+    error = 0.0
+    for low in range(10):
+        mine = [i for i in range(200) if low / 10 <= proba[i].max() < (low + 1) / 10]
+        if mine:
+            right = np.mean([proba[i].argmax() == labels[i] for i in mine])
+            error += len(mine) / 200 * abs(right - np.mean([proba[i].max() for i in mine]))
+    assert found["calibration_error"] == pytest.approx(error, rel=1e-5)
+    assert found["accuracy_pm"] == pytest.approx(
+        1.96 * np.sqrt(found["accuracy"] * (1 - found["accuracy"]) / 199), rel=1e-3
+    )
+    assert held_scores(proba[:0], labels[:0]) == {}
 
 
 def test_a_card_of_paths_has_what_was_tried_and_the_temperature(tmp_path: Path) -> None:
@@ -105,6 +133,13 @@ def test_a_model_without_facts_has_a_card_that_tells_so(tmp_path: Path) -> None:
     assert "training" not in card
     assert card["data"]["classes"] == dict.fromkeys(sorted(set(communities()[2])))
     assert "not recorded" in card["limits"][0]
+    assert not hasattr(hl.load_model(tmp_path), "fit_facts_")
+
+
+def test_facts_of_another_model_are_not_taken_for_its_own(tmp_path: Path) -> None:
+    fitted("majority").save(tmp_path)
+    changed(tmp_path, config="0")
+    assert "training" not in hl.model_card(tmp_path)
     assert not hasattr(hl.load_model(tmp_path), "fit_facts_")
 
 
@@ -166,8 +201,8 @@ def test_somebodys_own_readme_stays(tmp_path: Path) -> None:
         ({"classes": {"a": 1.5}}, "'a' must be a whole number"),
         ({"classes": []}, "'classes' must be a JSON object"),
         ({"versions": {"honlearn": 3}}, "'honlearn' must be text"),
+        ({"scores": {"accuracy": "high"}}, "'accuracy' must be a number"),
         ({"seconds": -1}, "'seconds' must be a number"),
-        ({"config": "0"}, "belongs to another model"),
         ({"format": "x"}, "not a file of this version"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A recurrent network of the next step: the neural yardstick of ``evaluate --task next``.
+"""A recurrent network of the next step: the neural yardstick of ``evaluate --task next``, and its training.
 
 Cho et al. (2014), "Learning phrase representations using RNN encoder-decoder for statistical machine
 translation"; for next items GRU4Rec (Hidasi et al., 2016). An embedding of each entity, one layer of gated
@@ -11,7 +11,7 @@ In: paths. Out: log-probabilities of what comes next at every step of other path
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,25 +88,52 @@ def fit_gru(paths: Paths, seed: int, settings: GRUSettings | None = None) -> Ste
     rows = order[len(held) :] if len(order) > len(held) else order
     with stream(seed, "gru", "weights"):
         model = StepGRU(len(paths.vocabulary), asked)
+
+    def losses(some: NDArray[np.int64]) -> Iterator[tuple[Tensor, int]]:
+        for _, codes, then in batches(paths, some, asked.batch):
+            yield _loss(model(codes), then), int((then >= 0).sum())
+
+    train_until_it_stops(model, asked, seed, rows, held, losses)
+    return model
+
+
+Losses = Callable[[NDArray[np.int64]], Iterable[tuple[Tensor, int]]]
+"""Of some rows, batch by batch: the mean loss, and how many it is the mean of."""
+
+
+def train_until_it_stops(
+    model: nn.Module,
+    asked: GRUSettings,
+    seed: int,
+    rows: NDArray[np.int64],
+    held: NDArray[np.int64],
+    losses: Losses,
+) -> float:
+    """Train on `rows` until the loss on the `held` ones has not fallen for a while; keep the best weights.
+
+    Return the least loss on the rows that were held back.
+    """
     optimizer = torch.optim.Adam(model.parameters(), asked.learning_rate)
     best, best_state, waited = np.inf, model.state_dict(), 0
     for epoch in range(asked.max_epochs):
         model.train()
         shuffled = generator(seed, "gru", "epoch", epoch).permutation(rows)
         with stream(seed, "gru", "dropout", epoch):
-            for _, codes, then in batches(paths, shuffled, asked.batch):
-                optimizer.zero_grad()
-                _loss(model(codes), then).backward()  # type: ignore[no-untyped-call]
+            optimizer.zero_grad()
+            for loss, _ in losses(shuffled):
+                loss.backward()  # type: ignore[no-untyped-call]
                 nn.utils.clip_grad_norm_(model.parameters(), 5.0)
                 optimizer.step()
-        loss = _held_back_loss(model, paths, held, asked.batch)
-        waited = 0 if loss < best else waited + 1
-        if loss < best:
-            best, best_state = loss, {key: value.clone() for key, value in model.state_dict().items()}
+                optimizer.zero_grad()
+        now = _held_back_loss(model, losses, held)
+        waited = 0 if now < best else waited + 1
+        if now < best:
+            best, best_state = now, {key: value.clone() for key, value in model.state_dict().items()}
         if waited >= asked.patience:
             break
     model.load_state_dict(best_state)
-    return model.eval()
+    model.eval()
+    return float(best)
 
 
 def _loss(scores: Tensor, then: Tensor) -> Tensor:
@@ -114,11 +141,7 @@ def _loss(scores: Tensor, then: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def _held_back_loss(model: StepGRU, paths: Paths, rows: NDArray[np.int64], size: int) -> float:
+def _held_back_loss(model: nn.Module, losses: Losses, rows: NDArray[np.int64]) -> float:
     model.eval()
-    total, steps = 0.0, 0
-    for _, codes, then in batches(paths, rows, size):
-        asked = int((then >= 0).sum())
-        total += float(_loss(model(codes), then)) * asked
-        steps += asked
-    return total / max(steps, 1)
+    parts = [(float(loss) * count, count) for loss, count in losses(rows)]
+    return sum(loss for loss, _ in parts) / max(sum(count for _, count in parts), 1)

@@ -1,7 +1,8 @@
 """``honlearn evaluate NET LABELS -o RUN --model NAME``: compare models on folds of the labelled nodes.
 
-In: a network file, a CSV of classes and names of models. Out: a run folder with one record for each fit,
-and a table of means ± deviations. A run that was killed goes on where it stopped.
+In: a network file, a CSV of classes and names of models; for other tasks as their modules tell. Out: a run
+folder with one record for each fit, and a table of means ± deviations. A run that was killed goes on where it
+stopped.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def evaluate(
         Path,
         typer.Argument(
             metavar="NET|PATHS",
-            help="Network: .hon, .txt (GrowHON's edge list) or .parquet; for --task next, paths; for --task "
-            "links, either.",
+            help="Network: .hon, .txt (GrowHON's edge list) or .parquet; for --task next and paths, "
+            "paths; for --task links, either.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run.")],
@@ -172,10 +173,20 @@ def evaluate(
         source = LinkSource(network, paths, reading, order, split_at)
         evaluate_on_links(source, output, model, set_, seed, input, held_out, protocol, ranking, how)
         return
+    if task == "paths":
+        from honlearn.cli.path_evaluation import evaluate_on_paths
+
+        refused = {"--folds-file": folds_file, "--paths": paths, "--split-at": split_at}
+        refused |= {"--predictions": predictions or None, "--input": None if input == "gk" else input}
+        _refuse(refused, "nodes, links or next", "classes of paths are tested by --folds and --seeds")
+        given: dict[str, Any] = {"set": set_, "folds": folds, "seeds": range(seed, seed + seeds)}
+        given |= {"label_column": label_column, "reading": reading}
+        evaluate_on_paths(network, labels, output, model, given, how)
+        return
     foreign = {f"--{name.replace('_', '-')}": True for name in reading} | {"--split-at": split_at}
     _refuse(
         foreign,
-        "next or links",
+        "next, paths or links",
         "others take a network: 'honlearn grow PATHS -o NET' makes it, with such options",
     )
     from honlearn.cli.run_tables import print_run, reported, show_plan, tell_of_others
@@ -267,20 +278,26 @@ def chosen_folds(text: str | None, file: Path | None) -> Folds:
 def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:
     """Return what a reader must know of the data before believing a score."""
     from honlearn.cli.train import missing_line
-    from honlearn.errors import listed
-    from honlearn.experiments.folds import rare_classes
 
     notes = [missing_line(data.missing)] if data.missing else []
     if wanted not in ("g1", "auto") and "gk" not in data.inputs:
         notes.append(NO_MEMORY)
-    rare = rare_classes(data.labels, split.count)
-    if rare:
-        named = listed((f"{name!r} ({count})" for name, count in rare.items()), 5)
-        notes.append(
-            f"note: {len(rare)} of {len(set(data.labels))} classes have fewer members than the {split.count} "
-            f"folds, so some test parts lack them or test what was never trained: {named}"
-        )
-    return notes
+    return notes + rare_note(data.labels, split.count)
+
+
+def rare_note(labels: Sequence[str], folds: int) -> list[str]:
+    """Return a note on classes with fewer members than folds, where there are some."""
+    from honlearn.errors import listed
+    from honlearn.experiments.folds import rare_classes
+
+    rare = rare_classes(labels, folds)
+    if not rare:
+        return []
+    named = listed((f"{name!r} ({count})" for name, count in rare.items()), 5)
+    return [
+        f"note: {len(rare)} of {len(set(labels))} classes have fewer members than the {folds} "
+        f"folds, so some test parts lack them or test what was never trained: {named}"
+    ]
 
 
 def _left_out(data: NodeData, specs: Sequence[ModelSpec]) -> list[str]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from honlearn.cli import reader_options as reader
+
+if TYPE_CHECKING:
+    from honlearn.hon.build import GramCounts
+    from honlearn.hon.network import HigherOrderNetwork
 
 
 @reader.reads_paths
@@ -57,6 +61,7 @@ def grow(
     import time
 
     from honlearn.errors import InputError
+    from honlearn.hon.build import AUTO, auto_alpha, count_while_significant
     from honlearn.hon.build import grow as build
     from honlearn.hon.formats import check_target, save
     from honlearn.hon.statistics import GrowParameters
@@ -67,7 +72,14 @@ def grow(
     check_target(output)
     started = time.perf_counter()
     source = paths[0] if len(paths) == 1 else paths
-    hon = build(source, longest, tau, min_support, alpha=alpha, n_workers=workers, **reading)
+    found: list[dict[str, int]] = []
+    if longest == AUTO:
+        level = auto_alpha(tau, min_support, alpha)
+        counts = count_while_significant(source, level, n_workers=workers, **reading)
+        hon = counts.grow(AUTO, alpha=level)
+        found = _by_length(counts, hon, level)
+    else:
+        hon = build(source, longest, tau, min_support, alpha=alpha, n_workers=workers, **reading)
     if not hon.n_edges:
         raise InputError(
             f"{', '.join(paths)}: no path has two entities, so the network would be empty; is the delimiter "
@@ -90,12 +102,42 @@ def grow(
             "tau": hon.parameters.tau,
             "min_support": hon.parameters.min_support,
             "seconds": round(seconds, 3),
+            **({"contexts": found} if found else {}),
         }
         typer.echo(json.dumps(facts))
         return
     typer.echo(
         f"{output}: {hon.n_entities:,} entities, {hon.n_nodes:,} nodes ({hon.n_conditional:,} remember), "
         f"{hon.n_edges:,} edges, in {seconds:.1f} s"
+    )
+    if found:
+        _tell_why(hon.parameters.order, found, " ".join(paths))
+
+
+def _by_length(counts: GramCounts, hon: HigherOrderNetwork, alpha: float) -> list[dict[str, int]]:
+    """Return, for each length of context: how many there are, were tested, are significant, became nodes."""
+    import numpy as np
+
+    order = hon.parameters.order if hon.parameters else 1
+    rows = counts.evidence(order if order > 1 else None).by_length(alpha)
+    nodes = np.bincount(hon.order, minlength=counts.order + 1)
+    return [{**row, "nodes": int(nodes[row["order"]])} for row in rows]
+
+
+def _tell_why(order: int, found: list[dict[str, int]], paths: str) -> None:
+    """Print why auto stopped where it did, and what each length of context adds."""
+    if order == 1:
+        typer.echo("auto: no context is significant, so nodes remember nothing")
+        return
+    typer.echo(f"auto: order {order}, that of the longest significant context")
+    for row in found:
+        typer.echo(
+            f"  {row['order']} entities: {row['significant']:,} of {row['tested']:,} tested contexts are "
+            f"significant; {row['nodes']:,} nodes"
+        )
+    typer.echo(
+        f"for fewer nodes give a lower --order; 'honlearn info {paths} --order {order}' tells how much each "
+        "order helps on held-out paths"
     )
 
 

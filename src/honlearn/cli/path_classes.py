@@ -16,6 +16,8 @@ import typer
 if TYPE_CHECKING:
     import pandas
 
+    from honlearn.experiments.path_classes import PathData
+
 _WHOLE = ("order", "min_support", "vectors", "n_folds", "max_grams")
 
 
@@ -31,17 +33,42 @@ def train_paths(
     """Fit a classifier of paths, save it to `output`, and return what is worth telling."""
     import time
 
+    from honlearn.tasks.path_classifier import PathClassifier
+
+    model = PathClassifier(**path_settings(set_ or []), random_state=seed)
+    model.check()
+    data, notes = labelled_paths(source, labels, label_column, reading)
+    for note in notes:
+        typer.echo(note, err=True)
+    started = time.perf_counter()
+    model.fit(data.paths, list(data.labels))
+    model.reading_ = dict(reading)
+    _save(model, output)
+    return {
+        "model": str(output),
+        "name": "PathClassifier",
+        "paths": len(data.ids),
+        "unlabelled": data.unlabelled,
+        "classes": len(model.classes_),
+        "grams": model.grams_.n_columns,
+        "C": model.C_,
+        "seconds": round(time.perf_counter() - started, 2),
+    }
+
+
+def labelled_paths(
+    source: Path, labels: Path | None, label_column: str | None, reading: Mapping[str, Any]
+) -> tuple[PathData, list[str]]:
+    """Return the paths that have a class, with their ids, and notes on labels of no path."""
     from honlearn.errors import InputError, ParameterError, listed
+    from honlearn.experiments.path_classes import PathData
     from honlearn.labels import read_labels
     from honlearn.paths.labelled import read_labelled
-    from honlearn.tasks.path_classifier import PathClassifier
 
     if labels is None:
         raise ParameterError(
             "--task paths needs LABELS after PATHS: a CSV with the id of a path and its class"
         )
-    model = PathClassifier(**_settings(set_ or []), random_state=seed)
-    model.check()
     known = dict(zip(*read_labels(labels, label_column), strict=True))
     paths, ids = read_labelled(str(source), **reading)
     rows = [row for row, name in enumerate(ids) if name in known]
@@ -50,25 +77,14 @@ def train_paths(
             f"{labels}: none of its ids is one of the {len(ids):,} paths; paths are called {listed(ids, 3)}, "
             f"labels are of {listed(known, 3)}"
         )
-    missing = [name for name in known if name not in set(ids)]
+    there = set(ids)
+    missing = [name for name in known if name not in there]
+    notes = []
     if missing:
-        typer.echo(
-            f"note: {len(missing):,} labels are of no path and left out: {listed(missing, 5)}", err=True
-        )
-    started = time.perf_counter()
-    model.fit(paths.take(rows), [known[ids[row]] for row in rows])
-    model.reading_ = dict(reading)
-    _save(model, output)
-    return {
-        "model": str(output),
-        "name": "PathClassifier",
-        "paths": len(rows),
-        "unlabelled": len(ids) - len(rows),
-        "classes": len(model.classes_),
-        "grams": model.grams_.n_columns,
-        "C": model.C_,
-        "seconds": round(time.perf_counter() - started, 2),
-    }
+        notes.append(f"note: {len(missing):,} labels are of no path and left out: {listed(missing, 5)}")
+    own = [ids[row] for row in rows]
+    data = PathData(paths.take(rows), own, [known[name] for name in own], len(ids) - len(rows))
+    return data, notes
 
 
 def predict_paths(model: Any, source: str | None) -> pandas.DataFrame:
@@ -102,7 +118,7 @@ def _save(model: Any, folder: Path) -> None:
         shutil.rmtree(hidden)
 
 
-def _settings(words: list[str]) -> dict[str, Any]:
+def path_settings(words: list[str]) -> dict[str, Any]:
     """Return the keywords of the classifier that ``--set`` gives."""
     from honlearn.errors import ParameterError, did_you_mean, listed
 

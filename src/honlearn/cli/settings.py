@@ -25,15 +25,15 @@ from honlearn.errors import ParameterError, did_you_mean, listed
 from honlearn.experiments.registry import Entry, model_names
 
 _TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
-_SETTING = re.compile(r"([\w*-]+:)?[a-z_]+(\.[a-z_]+)?=")
+_SETTING = re.compile(r"([\w*-]+:)?[A-Za-z_]+(\.[a-z_]+)?=")
 _INSTEAD = {"random_state": "use --seed", "checkpoint": "the command keeps one itself"}
 
 Task = Annotated[
     str,
     typer.Option(
         "--task",
-        metavar="nodes|links",
-        help="What is learnt: classes of nodes, or links; evaluate: next, too.",
+        metavar="nodes|links|next|paths",
+        help="What is learnt: classes of nodes, links, next steps, or classes of whole paths.",
     ),
 ]
 TrainTask = Annotated[

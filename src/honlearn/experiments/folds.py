@@ -50,7 +50,9 @@ class Folds:
         return stratified_folds(nodes, labels, self.count, seed)
 
 
-def stratified_folds(nodes: Sequence[str], labels: Sequence[str], count: int, seed: int) -> list[Positions]:
+def stratified_folds(
+    nodes: Sequence[str], labels: Sequence[str], count: int, seed: int, what: str = "nodes"
+) -> list[Positions]:
     """Return shuffled folds with the same share of each class, by scikit-learn's ``StratifiedKFold``.
 
     Nodes are taken in the order of their names, so the rows of a label file may be shuffled. A class with
@@ -59,7 +61,7 @@ def stratified_folds(nodes: Sequence[str], labels: Sequence[str], count: int, se
     """
     order = np.array(sorted(range(len(nodes)), key=lambda i: nodes[i]), np.int64)
     classes = np.asarray(labels, dtype=object)[order].astype(str)
-    return [np.sort(order[test]) for test in _stratified(classes, count, seed)]
+    return [np.sort(order[test]) for test in _stratified(classes, count, seed, what)]
 
 
 def published_folds(nodes: Sequence[str], labels: Sequence[str]) -> list[Positions]:
@@ -73,15 +75,15 @@ def published_folds(nodes: Sequence[str], labels: Sequence[str]) -> list[Positio
     return [np.sort(order[test]) for test in _stratified(classes, PUBLISHED_FOLDS, PUBLISHED_SEED)]
 
 
-def _stratified(classes: NDArray[np.str_], count: int, seed: int) -> list[Positions]:
+def _stratified(classes: NDArray[np.str_], count: int, seed: int, what: str = "nodes") -> list[Positions]:
     from sklearn.model_selection import StratifiedKFold
 
     check_integer("folds", "seed", seed, 0, MOST_SEED)
     largest = max(Counter(classes.tolist()).values(), default=0)
     if largest < count:
         raise InputError(
-            f"{count} folds, but the largest class has {largest} labelled nodes; ask for fewer folds "
-            "or label more nodes"
+            f"{count} folds, but the largest class has {largest} labelled {what}; ask for fewer folds "
+            f"or label more {what}"
         )
     splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
     with warnings.catch_warnings():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import ParameterError, did_you_mean, listed
+from honlearn.experiments.registry import find_among
 from honlearn.hon.build import count_grams
 from honlearn.hon.steps.automaton import END
 from honlearn.hon.steps.model import StepModel
@@ -159,9 +159,4 @@ BY_ORDER = ("back-off", "network")
 
 def find_next_model(name: str) -> str:
     """Return the name as it is known, or raise."""
-    known = name.strip().casefold()
-    if known not in MODELS:
-        raise ParameterError(
-            f"no model {name!r} for next; there are {listed(MODELS, 10)}{did_you_mean(known, MODELS)}"
-        )
-    return known
+    return find_among(name, MODELS, "next")

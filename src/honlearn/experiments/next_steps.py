@@ -9,7 +9,6 @@ top-5 accuracy, mean reciprocal rank, bits per step, all and by position.
 from __future__ import annotations
 
 import datetime
-import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from honlearn.hon.steps.memory import divided, gain_of_parts, weighted
 from honlearn.paths.paths import Paths
 from honlearn.results.artefacts import Memory, read_memory, write_memory
 from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
-from honlearn.results.records import digest_of
+from honlearn.results.records import digest_of, paths_digest
 from honlearn.seeds import derive_seed
 from honlearn.versions import versions
 
@@ -101,10 +100,7 @@ class NextData:
 
     def digest(self) -> str:
         """Return the digest of the paths."""
-        digest = hashlib.blake2b("\0".join(self.paths.vocabulary.names).encode(), digest_size=16)
-        for array in (self.paths.codes, self.paths.offsets, self.paths.counts):
-            digest.update(b"" if array is None else array.tobytes())
-        return digest.hexdigest()
+        return paths_digest(self.paths)
 
 
 def plan_next(data: NextData, models: Sequence[str], order: int) -> list[NextJob]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,6 +120,20 @@ def find_model(name: str, task: str = "nodes") -> Entry:
             f"for {task} there are {listed(names, 40)}"
         )
     raise ParameterError(f"no model {name!r}; there are {listed(names, 40)}{did_you_mean(name, names)}")
+
+
+def find_among(name: str, known: Collection[str], task: str) -> str:
+    """Return the name of a model as it is known for a task with a list of its own, or raise.
+
+    >>> find_among("GRU", ["gru", "popular"], "next")
+    'gru'
+    """
+    folded = name.strip().casefold()
+    if folded not in known:
+        raise ParameterError(
+            f"no model {name!r} for {task}; there are {listed(known, 10)}{did_you_mean(folded, known)}"
+        )
+    return folded
 
 
 def _canonical(name: str) -> str:

@@ -118,7 +118,7 @@ class GramCounts:
         longest significant context.
         """
         if order == AUTO:
-            order = self.evidence().longest(_auto_alpha(tau, min_support, alpha))
+            order = self.evidence().longest(auto_alpha(tau, min_support, alpha))
         order = check_integer("grow", "order", self.order if order is None else order, 1, self.order)
         parameters = GrowParameters.of("grow", order, tau, min_support, alpha)
         if parameters.alpha is not None:
@@ -332,7 +332,7 @@ def grow(
     """
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     if order == AUTO:
-        return _grow_auto(paths, _auto_alpha(tau, min_support, alpha), n_workers, **reader_options)
+        return _grow_auto(paths, auto_alpha(tau, min_support, alpha), n_workers, **reader_options)
     if isinstance(order, str):
         raise ParameterError(
             f"The 'order' parameter of grow must be a whole number or 'auto'. Got {order!r} instead."
@@ -342,7 +342,14 @@ def grow(
 
 
 def _grow_auto(paths: Any, alpha: float, n_workers: int, **reader_options: Any) -> HigherOrderNetwork:
-    """Look further back while the contexts of the last order counted are significant."""
+    counts = count_while_significant(paths, alpha, n_workers=n_workers, **reader_options)
+    return counts.grow(AUTO, alpha=alpha)
+
+
+def count_while_significant(
+    paths: Any, alpha: float = DEFAULT_ALPHA, *, n_workers: int = 1, **reader_options: Any
+) -> GramCounts:
+    """Count grams as far back as ``order="auto"`` looks: on while the longest contexts are significant."""
     source = as_source(paths, **reader_options)
     if isinstance(source, PathStream) and source.once:
         source = collect(source)
@@ -350,10 +357,11 @@ def _grow_auto(paths: Any, alpha: float, n_workers: int, **reader_options: Any) 
         counts = count_grams(source, look, n_workers=n_workers)
         if counts.evidence().longest(alpha) < look:
             break
-    return counts.grow(AUTO, alpha=alpha)
+    return counts
 
 
-def _auto_alpha(tau: float | None, min_support: int | None, alpha: float | None) -> float:
+def auto_alpha(tau: float | None, min_support: int | None, alpha: float | None) -> float:
+    """Return the false discovery rate of ``order="auto"``; raise where another rule was asked for."""
     if tau is not None or min_support is not None or (alpha is not None and alpha >= 1):
         raise ParameterError(
             "The 'order' parameter of grow can be 'auto' only where evidence decides: leave out 'tau' and "

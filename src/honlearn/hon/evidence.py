@@ -71,6 +71,18 @@ class Evidence:
         """Return, for each length from 2 on, which contexts have q ≤ `alpha` and were tested."""
         return [level.tested & (level.q <= alpha) for level in self.levels]
 
+    def by_length(self, alpha: float) -> list[dict[str, int]]:
+        """Return how many contexts of each length there are, were tested, and are significant."""
+        return [
+            {
+                "order": level.length,
+                "contexts": len(level),
+                "tested": int(level.tested.sum()),
+                "significant": int(kept.sum()),
+            }
+            for level, kept in zip(self.levels, self.significant(alpha), strict=True)
+        ]
+
     def longest(self, alpha: float) -> int:
         """Return the number of entities of the longest significant context, 1 if there is none."""
         found = [

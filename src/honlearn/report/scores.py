@@ -49,8 +49,16 @@ SCORES: Mapping[str, Mapping[str, tuple[str, bool]]] = {
         "top5": ("top-5", True),
         "mrr": ("MRR", True),
     },
+    "paths": {
+        "log_loss": ("log loss", False),
+        "auroc": ("AUROC", True),
+        "micro_f1": ("micro F1", True),
+        "macro_f1": ("macro F1", True),
+        "ece": ("calibration error", False),
+        "brier": ("Brier score", False),
+    },
 }
-TASKS = {"nodes": "classes of nodes", "links": "links", "next": "next steps"}
+TASKS = {"nodes": "classes of nodes", "links": "links", "next": "next steps", "paths": "classes of paths"}
 """What is learnt, in words."""
 
 
@@ -151,8 +159,8 @@ def what_was_run(study: Study, about: Mapping[str, Any]) -> list[dict[str, str]]
         "Seeds": ", ".join(map(str, sorted({seed for model in study.models for seed in model.seeds}))),
         "Fits": f"{len(records):,}",
         "Network file": str(about.get("network", "")),
-        "Paths file": str(about.get("paths", "")) if study.task == "next" else "",
-        "Labels file": str(about.get("labels", "")) if study.task == "nodes" else "",
+        "Paths file": str(about.get("paths", "")) if study.task in ("next", "paths") else "",
+        "Labels file": str(about.get("labels", "")) if study.task in ("nodes", "paths") else "",
         "Last fit": study.finished.replace("T", " ").replace("+00:00", " UTC"),
     }
     for model in study.models:

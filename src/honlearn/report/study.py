@@ -45,7 +45,7 @@ def study_page(
     step("scores")
     models = model_scores(study)
     network, labels = study.network(), study.labels() or {}
-    tested = study.models if study.task == "nodes" else []
+    tested = study.models if study.task in ("nodes", "paths") else []
     predictions = {model.name: answers_of(study, model) for model in tested}
     if not labels:
         found = (one for one in predictions.values() if one is not None)
@@ -117,7 +117,7 @@ def _evidence(
     return Evidence(
         task=study.task,
         models=models,
-        labels=labels if study.task == "nodes" else None,
+        labels=labels if study.task in ("nodes", "paths") else None,
         folds=folds,
         test_size=min((record.sizes.test or 0 for record in first), default=0),
         missing=[str(note) for note in about.get("notes", []) if "not in the network" in str(note)],
@@ -197,7 +197,7 @@ def _missing(study: Study, seen: Any, predictions: Mapping[str, ModelPredictions
         if max(orders) > 1 and study.memory() is None:
             missing.append("how much memory helps")
         return [*missing, *study.damaged]
-    if seen is None:
+    if seen is None and study.task != "paths":
         missing.append("the network: no explorer, no dependencies")
     unknown = [name for name, one in predictions.items() if one is None]
     if study.task == "links":

@@ -67,6 +67,22 @@ def log_loss(truth: NDArray[np.int64], proba: Numbers) -> float:
     return float(-np.log(np.clip(chosen, FLOOR, 1.0)).mean())
 
 
+def area_under_roc(truth: NDArray[np.int64], proba: Numbers) -> float | None:
+    """Return the area under the ROC curve: of two classes, or the mean over classes, each against the others.
+
+    Classes that do not occur in `truth`, or alone, have none and are left out; None where all are.
+
+    >>> area_under_roc(np.array([0, 1, 1]), np.array([[0.8, 0.2], [0.6, 0.4], [0.9, 0.1]]))
+    0.5
+    """
+    from sklearn.metrics import roc_auc_score
+
+    columns = [1] if proba.shape[1] == 2 else range(proba.shape[1])
+    own = [(truth == column, proba[:, column]) for column in columns]
+    found = [float(roc_auc_score(is_own, p)) for is_own, p in own if 0 < is_own.sum() < len(is_own)]
+    return float(np.mean(found)) if found else None
+
+
 def disagreement(members: Numbers) -> NDArray[np.float64]:
     """Return the share of pairs of members [L, B, C] that predict different classes, for each node, [B].
 

@@ -14,14 +14,19 @@ from typing import Any, TypeVar
 from honlearn.errors import FormatError
 from honlearn.stored import Fields, parse_json, shown
 
-TASKS = ("nodes", "links", "next")
+TASKS = ("nodes", "links", "next", "paths")
 # A digest names files, so that it may hold nothing that leads elsewhere.
 NAME = re.compile(r"[0-9A-Za-z_-]{1,100}")
 # Squares of larger numbers would not fit a float.
 LARGEST = 1e100
 _ADVICE = "remove the line"
 # The scores of which a whole record has one, the first it has being the main one.
-_MAIN_SCORES = {"nodes": ("micro_f1",), "links": ("degree_auprc", "auprc"), "next": ("bits",)}
+_MAIN_SCORES = {
+    "nodes": ("micro_f1",),
+    "links": ("degree_auprc", "auprc"),
+    "next": ("bits",),
+    "paths": ("log_loss",),
+}
 Value = TypeVar("Value")
 
 

@@ -13,7 +13,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from honlearn.errors import DamageWarning, FormatError, InputError
 from honlearn.results.record import Record, checked_digest
 from honlearn.stored import Fields, parse_json
 from honlearn.writing import lines
+
+if TYPE_CHECKING:
+    from honlearn.paths.paths import Paths
 
 FILE = "records.jsonl"
 _DAMAGED = "records.damaged"
@@ -153,6 +156,14 @@ def digest_of(value: object) -> str:
     """
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def paths_digest(paths: Paths) -> str:
+    """Return the digest of paths: their names, codes, ends and counts."""
+    digest = hashlib.blake2b("\0".join(paths.vocabulary.names).encode(), digest_size=16)
+    for array in (paths.codes, paths.offsets, paths.counts):
+        digest.update(b"" if array is None else array.tobytes())
+    return digest.hexdigest()
 
 
 def network_digest(network: Any) -> str:

@@ -14,7 +14,8 @@ FEW = 10
 
 _OPTIMISTIC = (
     "Scores here are of examples that were held back while training and that also decided when to stop and "
-    "what to choose, so they are somewhat optimistic; 'honlearn evaluate' measures on test folds."
+    "what to choose, so they are somewhat optimistic, and intervals (pm: 95 %) do not count that; "
+    "'honlearn evaluate' measures on test folds."
 )
 _BY_TASK = {
     "nodes": "Predictions are for the entities of its network; where these have few paths, little is known.",

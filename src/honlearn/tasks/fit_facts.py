@@ -42,6 +42,7 @@ class FitFacts:
     seconds, cpu_seconds : of the process that ended the fit; a fit that was resumed took longer.
     finished : when, in UTC.
     versions : of honlearn and of what it computes with.
+    scores : of the whole model on what was held back (:mod:`honlearn.tasks.held_scores`), where known.
     """
 
     unit: str
@@ -52,6 +53,7 @@ class FitFacts:
     cpu_seconds: float
     finished: str
     versions: Mapping[str, str]
+    scores: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def write_facts(folder: Path, facts: FitFacts, config_digest: str) -> None:
 
 
 def read_facts(folder: str | os.PathLike[str], config_digest: str) -> FitFacts | None:
-    """Return the facts in a model folder, None where it has none; those of another model are refused."""
+    """Return the facts in a model folder, None where it has none or only those of another model."""
     path = Path(folder) / FILE
     if not path.exists():
         return None
@@ -96,8 +98,11 @@ def read_facts(folder: str | os.PathLike[str], config_digest: str) -> FitFacts |
     if fields.text("format") != FORMAT or fields.integer("version") != VERSION:
         raise FormatError(f"{path}: not a file of this version of honlearn; {_ADVICE}")
     if fields.text("config") != config_digest:
-        raise FormatError(f"{path}: belongs to another model; {_ADVICE}")
+        return None  # of another model: nothing is known of this one
     classes, used = fields.mapping("classes"), fields.mapping("versions")
+    scores = fields.mapping("scores")
+    for name in scores.values:
+        scores.number(name)
     return FitFacts(
         fields.text("unit", UNITS),
         fields.integer("examples", 0),
@@ -107,6 +112,7 @@ def read_facts(folder: str | os.PathLike[str], config_digest: str) -> FitFacts |
         fields.number("cpu_seconds", 0),
         fields.text("finished"),
         {name: used.text(name) for name in used.values},
+        dict(scores.values),
     )
 
 

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
 Section = Any
 _TRIED = ("learner", "edge_power", "order", "tau", "nodes", "loss", "gain", "standard_error", "share")
-# Numbers that a model may keep about its probabilities, and tables of them; a model without them has no such
-# section.
-_CALIBRATION = ("temperature", "ece", "brier", "log_loss")
+# What scores of the whole model tell of its probabilities.
+_CALIBRATION = ("calibration_error", "brier")
 _SETS = "prediction_sets"
 
 
@@ -144,9 +143,12 @@ def _row(row: Fields) -> dict[str, Any]:
 
 
 def _held_back(model: Described) -> Section:
-    """Return losses and scores on what was held back while training, of each member in turn."""
+    """Return losses and scores on what was held back while training: of the whole, then of each member."""
     config = model.config
     found: list[dict[str, Any]] = []
+    if model.facts is not None and model.facts.scores:
+        own = {name: value for name, value in model.facts.scores.items() if name not in _CALIBRATION}
+        found.append({"part": "whole model", **own})
     if config.has("search_results"):
         losses = [row.number("loss") for row in config.mappings("search_results") if row.has("loss")]
         return [{"log_loss": min(losses)}] if losses else []
@@ -158,15 +160,17 @@ def _held_back(model: Described) -> Section:
             best[part] = min(best.get(part, both), both)
     score = "average_precision" if model.task == "links" else "accuracy"
     for part, (loss, value) in sorted(best.items()):
-        named = {"member": part + 1} if len(best) > 1 else {}
+        named = {"part": f"member {part + 1}"} if len(best) > 1 or found else {}
         found.append({**named, "log_loss": loss, score: value})
     return found
 
 
 def _calibration(model: Described) -> Section:
     config = model.config
-    fields = config.mapping("calibration") if config.has("calibration") else config
-    return {name: fields.number(name) for name in _CALIBRATION if fields.has(name)}
+    fields = config.mapping("uncertainty") if config.has("uncertainty") else config
+    found = {"temperature": fields.number("temperature")} if fields.has("temperature") else {}
+    scores = {} if model.facts is None else model.facts.scores
+    return found | {name: scores[name] for name in _CALIBRATION if name in scores}
 
 
 def _prediction_sets(model: Described) -> Section:

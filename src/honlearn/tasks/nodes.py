@@ -7,6 +7,7 @@ that predicts classes, probabilities, the prediction of each member, and how far
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from honlearn.paths.paths import Paths
 from honlearn.tasks import parameters as check
 from honlearn.tasks.component import Component, members_table, mixed_proba
 from honlearn.tasks.fit_facts import Clock
+from honlearn.tasks.held_scores import held_scores
 from honlearn.tasks.inputs import Labels, Names, Weights
 from honlearn.tasks.nested import AUTO, refuse_old
 from honlearn.tasks.node_fit import NodeFitting
@@ -148,7 +150,9 @@ class DGEClassifier(NodeFitting):
         clock = Clock()
         self._fit(X, y, sample_weight)
         classes, known = self._prepare(X, y, sample_weight)
-        self.fit_facts_ = clock.facts("nodes", classes[known.labels], known.nodes)
+        facts, held = clock.facts("nodes", classes[known.labels], known.nodes), self.held_back_.known()
+        scores = held_scores(tempered(held.proba, self.temperature_), held.labels)
+        self.fit_facts_ = replace(facts, scores=scores)
         return self
 
     def _saved_shape(self) -> Architecture:

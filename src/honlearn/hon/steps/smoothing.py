@@ -107,6 +107,9 @@ def _pass_down(
     """Add to the suffixes of one order's outcomes the steps that they leave to them."""
     for g in range(low, high):
         for i in range(first[g], first[g + 1]):
+            if draws[i] == 1.0:  # whatever the share, it is one step; most outcomes are such
+                draws[suffix[i]] += 1.0
+                continue
             share = min(gamma[g] * p[suffix[i]] / p[i], 1.0)
             draws[suffix[i]] += 1.0 + (draws[i] - 1.0) * share
         if end_draws[g] > 0.0:
@@ -215,18 +218,20 @@ def _evidence(
     for g in range(low, high):
         total = sums[g - low, 0]
         back = a + d[0] * sums[g - low, 1] + d[1] * sums[g - low, 2] + d[2] * sums[g - low, 3]
-        gain, product = 0.0, 1.0  # of what was drawn once, the logarithm is taken of the product
+        gain, once = 0.0, 0  # of what was drawn once, q cancels: the same ratio for all
         for i in range(first[g], first[g + 1]):
-            q, n = left[suffix[i]], draws[i]
-            ratio = max(_left_out(n, total, back, d, a, q), 1e-300) / q
-            if n == 1.0 and 1e-200 < product * ratio < 1e200:
-                product *= ratio
+            n = draws[i]
+            if n == 1.0:
+                once += 1
             else:
-                gain += n * math.log(ratio)
+                q = left[suffix[i]]
+                gain += n * math.log(max(_left_out(n, total, back, d, a, q), 1e-300) / q)
+        if once > 0:
+            gain += once * math.log(max(_left_out(1.0, total, back, d, a, 1.0), 1e-300))
         if end_draws[g] > 0.0:
             q, n = end_left[suffix[g]], end_draws[g]
             gain += n * math.log(max(_left_out(n, total, back, d, a, q), 1e-300) / q)
-        out[g - low] = gain + math.log(product) if total > 0.0 else -np.inf
+        out[g - low] = gain if total > 0.0 else -np.inf
 
 
 @njit

@@ -1,6 +1,7 @@
 // The data inside the page: read once, typed arrays unpacked.
 const DATA = JSON.parse(document.getElementById('data').textContent);
 const STUDY = DATA.study;
+const UNIT = STUDY.task === 'paths' ? 'path' : 'node', UNITS = `${UNIT}s`;  // what is classified
 
 const KINDS = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i2: Int16Array, i4: Int32Array, f4: Float32Array };
 

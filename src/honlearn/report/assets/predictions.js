@@ -35,9 +35,9 @@ function startPredictions() {
   byId('p-reset').addEventListener('click', () => { resetFilters(); filterPredictions(); });
   const says = (c) => h('span', {}, h('span', { class: 'dot', style: { background: classColour(c) } }), predictionsOf(current.model).classes[c]);
   predictionTable = new DataTable(byId('p-table'), {
-    title: 'Nodes', file: 'predictions.csv', rows: [], sort: 'sure', descending: false, size: 14,
+    title: UNIT === 'path' ? 'Paths' : 'Nodes', file: 'predictions.csv', rows: [], sort: 'sure', descending: false, size: 14,
     columns: [
-      { key: 'node', title: 'node' },
+      { key: 'node', title: UNIT },
       { key: 'label', title: 'class', cell: (row) => says(row.truth) },
       { key: 'said', title: 'predicted', cell: (row) => h('span', {}, says(row.predicted), row.truth !== row.predicted && [' ', h('span', { class: 'badge bad' }, 'wrong')]) },
       { key: 'sure', title: 'confidence', number: true, format: (v) => fixed(v, 2) },
@@ -86,7 +86,7 @@ function showPrediction(b) {
   chanceChart = null;
   if (b === null) {
     predictionTable.chosen = null;
-    fill(host, h('div', { class: 'empty' }, h('h3', {}, 'No node chosen'), h('p', {}, 'Click a node in the table: its probabilities, and the prediction of every learner from its relative.')));
+    fill(host, h('div', { class: 'empty' }, h('h3', {}, `No ${UNIT} chosen`), h('p', {}, UNIT === 'path' ? 'Click a path in the table: its probabilities.' : 'Click a node in the table: its probabilities, and the prediction of every learner from its relative.')));
     return;
   }
   predictionTable.chosen = predictionTable.rows[b];

@@ -3,7 +3,7 @@ function startQuality() {
   const host = byId('p-charts'), said = () => predictionsOf(current.model);
   const names = () => said().classes.map((name) => safe(brief(name, 14)));
   const confusion = new Chart({
-    title: 'Confusion matrix', file: 'confusion.csv', height: 420, note: 'Rows are the classes, columns what was predicted; colour is the share of the row. Click a cell for its nodes.', config: { displayModeBar: false },
+    title: 'Confusion matrix', file: 'confusion.csv', height: 420, note: 'Rows are the classes, columns what was predicted; colour is the share of the row. Click a cell for its ' + `${UNITS}.`, config: { displayModeBar: false },
     make() {
       const table = said().confusion, total = table.map((row) => row.reduce((a, b) => a + b, 0)), size = table.length, at = [...Array(size).keys()];
       const dark = document.documentElement.dataset.theme === 'dark', share = table.map((row, i) => row.map((n) => n / (total[i] || 1)));
@@ -19,30 +19,30 @@ function startQuality() {
       const bins = said().reliability.bins.filter((bin) => bin.nodes), most = Math.max(...bins.map((bin) => bin.nodes));
       const middle = bins.map((bin) => (bin.from + bin.to) / 2), soft = cssColour('--soft');
       return { data: [
-        { type: 'bar', x: middle, y: bins.map((bin) => (0.25 * bin.nodes) / most), width: 0.09, marker: { color: soft, opacity: 0.25 }, hoverinfo: 'text', text: bins.map((bin) => `${bin.nodes} nodes`), textposition: 'none', name: 'nodes' },
+        { type: 'bar', x: middle, y: bins.map((bin) => (0.25 * bin.nodes) / most), width: 0.09, marker: { color: soft, opacity: 0.25 }, hoverinfo: 'text', text: bins.map((bin) => `${bin.nodes} ${UNITS}`), textposition: 'none', name: UNITS },
         { type: 'scatter', mode: 'lines', x: [0, 1], y: [0, 1], line: { color: soft, dash: 'dot', width: 1.2 }, hoverinfo: 'skip', name: 'as sure as right' },
-        { type: 'scatter', mode: 'lines+markers', x: bins.map((bin) => bin.confidence), y: bins.map((bin) => bin.accuracy), line: { color: cssColour('--accent'), width: 2 }, marker: { size: bins.map((bin) => 7 + 11 * Math.sqrt(bin.nodes / most)), color: cssColour('--accent') }, text: bins.map((bin) => `confidence ${fixed(bin.confidence, 2)}<br>right ${fixed(bin.accuracy, 2)}<br>${bin.nodes} nodes`), hoverinfo: 'text', name: 'this model' },
+        { type: 'scatter', mode: 'lines+markers', x: bins.map((bin) => bin.confidence), y: bins.map((bin) => bin.accuracy), line: { color: cssColour('--accent'), width: 2 }, marker: { size: bins.map((bin) => 7 + 11 * Math.sqrt(bin.nodes / most)), color: cssColour('--accent') }, text: bins.map((bin) => `confidence ${fixed(bin.confidence, 2)}<br>right ${fixed(bin.accuracy, 2)}<br>${bin.nodes} ${UNITS}`), hoverinfo: 'text', name: 'this model' },
       ], layout: { dragmode: false, xaxis: { range: [0, 1.03], title: { text: 'mean confidence' }, fixedrange: true }, yaxis: { range: [0, 1.05], title: { text: 'share right' }, fixedrange: true } } };
     },
-    table: () => ({ columns: ['from', 'to', 'nodes', 'mean confidence', 'share right'], rows: said().reliability.bins.map((bin) => [bin.from, bin.to, bin.nodes, bin.confidence, bin.accuracy]) }),
+    table: () => ({ columns: ['from', 'to', UNITS, 'mean confidence', 'share right'], rows: said().reliability.bins.map((bin) => [bin.from, bin.to, bin.nodes, bin.confidence, bin.accuracy]) }),
   });
   const classes = new Chart({
-    title: 'Scores by class', file: 'classes.csv', height: 360, note: 'With the number of nodes of each class.', config: { displayModeBar: false },
+    title: 'Scores by class', file: 'classes.csv', height: 360, note: `With the number of ${UNITS} of each class.`, config: { displayModeBar: false },
     make() {
       const rows = said().by_class, at = rows.map((_, i) => i);
-      const bar = (key, color) => ({ type: 'bar', name: key === 'f1' ? 'F1' : key, x: at, y: rows.map((row) => row[key] ?? 0), marker: { color }, text: rows.map((row, i) => `class ${names()[i]}<br>${key} ${fixed(row[key])}<br>${row.support} nodes`), textposition: 'none', hoverinfo: 'text' });
-      return { data: [bar('precision', '#7d97c4'), bar('recall', '#d89a5a'), bar('f1', cssColour('--accent'))], layout: { barmode: 'group', bargap: 0.25, dragmode: false, xaxis: { tickvals: at, ticktext: rows.map((row, i) => `${names()[i]}<br>${row.support}`), title: { text: 'class and its nodes' }, fixedrange: true }, yaxis: { range: [0, 1.03], fixedrange: true } } };
+      const bar = (key, color) => ({ type: 'bar', name: key === 'f1' ? 'F1' : key, x: at, y: rows.map((row) => row[key] ?? 0), marker: { color }, text: rows.map((row, i) => `class ${names()[i]}<br>${key} ${fixed(row[key])}<br>${row.support} ${UNITS}`), textposition: 'none', hoverinfo: 'text' });
+      return { data: [bar('precision', '#7d97c4'), bar('recall', '#d89a5a'), bar('f1', cssColour('--accent'))], layout: { barmode: 'group', bargap: 0.25, dragmode: false, xaxis: { tickvals: at, ticktext: rows.map((row, i) => `${names()[i]}<br>${row.support}`), title: { text: `class and its ${UNITS}` }, fixedrange: true }, yaxis: { range: [0, 1.03], fixedrange: true } } };
     },
-    table: () => ({ columns: ['class', 'nodes', 'predicted', 'precision', 'recall', 'F1'], rows: said().by_class.map((row) => [row.class, row.support, row.predicted, row.precision, row.recall, row.f1]) }),
+    table: () => ({ columns: ['class', UNITS, 'predicted', 'precision', 'recall', 'F1'], rows: said().by_class.map((row) => [row.class, row.support, row.predicted, row.precision, row.recall, row.f1]) }),
   });
   const uncertainty = new Chart({
-    title: 'Uncertainty', file: 'uncertainty.csv', height: 360, note: 'Each node: how sure the model is, against the share of pairs of learners that differ (of a model without learners: the entropy). Click one.',
+    title: 'Uncertainty', file: 'uncertainty.csv', height: 360, note: `Each ${UNIT}: how sure the model is, against the share of pairs of learners that differ (of a model without learners: the entropy). Click one.`,
     make() {
       const one = said(), all = [...one.nodes.keys()], apart = (b) => (one.disagreement ?? one.entropy)[b];
       const group = (name, right, color) => { const nodes = all.filter((b) => (one.truth[b] === one.predicted[b]) === right); return { type: scatterKind(), mode: 'markers', name, x: nodes.map((b) => one.sure[b]), y: nodes.map(apart), customdata: nodes, marker: { color, size: 7, opacity: 0.65 }, text: nodes.map((b) => `<b>${safe(brief(one.nodes[b], 50))}</b><br>class ${safe(brief(one.classes[one.truth[b]], 30))}, predicted ${safe(brief(one.classes[one.predicted[b]], 30))}`), hoverinfo: 'text' }; };
       return { data: [group('right', true, cssColour('--good')), group('wrong', false, cssColour('--bad'))], layout: { hovermode: 'closest', xaxis: { title: { text: 'confidence' }, range: [0, 1.03] }, yaxis: { title: { text: one.disagreement ? 'disagreement' : 'entropy' }, rangemode: 'tozero' } } };
     },
-    table: () => ({ columns: ['node', 'class', 'predicted', 'confidence', 'entropy', 'disagreement'], rows: said().nodes.map((node, b) => [node, said().classes[said().truth[b]], said().classes[said().predicted[b]], said().sure[b], said().entropy[b], said().disagreement?.[b] ?? null]) }),
+    table: () => ({ columns: [UNIT, 'class', 'predicted', 'confidence', 'entropy', 'disagreement'], rows: said().nodes.map((node, b) => [node, said().classes[said().truth[b]], said().classes[said().predicted[b]], said().sure[b], said().entropy[b], said().disagreement?.[b] ?? null]) }),
     click: (point) => { if (point.customdata !== undefined) tell('prediction', point.customdata, true); },
   });
   const charts = [confusion, reliability, classes, uncertainty, ...setCharts(said, names)];
@@ -94,7 +94,7 @@ function startLearning() {
   const choice = h('select', { 'aria-label': 'Row of the learning curves' });
   options(choice, curves.map(([name]) => [name, name]));
   const chart = new Chart({
-    title: 'Learning curves', file: 'learning-curves.csv', height: 380, extra: [choice], note: 'Mean over the fits, with the range. The refit trains anew on all nodes, without a validation part.',
+    title: 'Learning curves', file: 'learning-curves.csv', height: 380, extra: [choice], note: 'Mean over the fits, with the range. The refit trains anew on all ' + `${UNITS}, without a validation part.`,
     make() {
       const data = [], looks = { 'search loss': ['--accent', 'training loss', 'solid'], 'search validation_loss': ['--second', 'validation loss', 'solid'], 'refit loss': ['--soft', 'training loss, refit', 'dash'] };
       for (const one of STUDY.curves[choice.value]) {

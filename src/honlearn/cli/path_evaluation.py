@@ -1,0 +1,90 @@
+"""``honlearn evaluate PATHS OUTCOMES -o RUN --task paths``: models of the class of whole paths, compared.
+
+In: what the command was given. Out: a run folder with one record for each model, seed and fold, and a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from honlearn.cli import settings as words
+from honlearn.cli.links import Execution
+
+COLUMNS = {
+    "log loss": ("log_loss", 3),
+    "AUROC": ("auroc", 3),
+    "micro F1": ("micro_f1", 3),
+    "macro F1": ("macro_f1", 3),
+    "ECE": ("ece", 3),
+    "fit s": ("fit_seconds", 1),
+    "CPU s": ("fit_cpu_seconds", 1),
+}
+SHOWN = {"log_loss": "log loss", "micro_f1": "micro F1"}
+
+
+def evaluate_on_paths(
+    source: Path,
+    labels: Path | None,
+    output: Path,
+    models: Sequence[str],
+    given: Mapping[str, Any],
+    how: Execution,
+) -> None:
+    """Divide the paths into stratified folds, train and test every model, and print a table.
+
+    `given` has the options ``set``, ``folds``, ``seeds``, ``label_column`` and ``reading``.
+    """
+    from honlearn.cli.path_classes import labelled_paths, path_settings
+    from honlearn.cli.run_tables import print_run, reported, show_plan, tell_of_others
+    from honlearn.cli.stopping import run_folder
+    from honlearn.cli.watch import reporter
+    from honlearn.errors import ParameterError
+    from honlearn.experiments import path_classes as engine
+    from honlearn.experiments.machine import machine
+    from honlearn.experiments.path_models import SETTABLE, find_path_model, parameters_of
+    from honlearn.results.summary import summarise, write_summary
+
+    names = [find_path_model(name) for name in models]
+    settings = path_settings(given["set"] or [])
+    if settings and not set(names) & set(SETTABLE):
+        raise ParameterError(f"--set is for {' and '.join(SETTABLE)}; none of them is among the models")
+    for name in set(names) & set(SETTABLE):
+        parameters_of(name, settings)  # what is known to fail raises before a long reading
+    folds = _folds(given["folds"])
+    data, notes = labelled_paths(source, labels, given["label_column"], given["reading"])
+    notes += _rare(data.labels, folds)
+    jobs = engine.plan_paths(data, names, folds, given["seeds"], settings)
+    for note in notes:
+        typer.echo(note, err=True)
+    if how.dry_run:
+        show_plan(jobs, output, {"paths": len(data.paths.codes)}, how.jobs)
+        return
+    with run_folder(output):
+        tell_of_others(output, jobs)
+        with reporter(len(jobs), "fold", SHOWN) as report:
+            done = engine.evaluate_paths(
+                data, jobs, output, keep_artefacts=how.artefacts, processes=how.jobs, watch=report
+            )
+            rows = summarise(reported(done, jobs, report), engine.SCORES)
+        about: dict[str, Any] = {"paths": str(source), "labels": str(labels), "task": "paths", "notes": notes}
+        about |= {"labelled": len(data.ids), "command": words.command_line(), "machine": machine()}
+        write_summary(output, rows, about)
+    print_run(output, about, rows, COLUMNS, how.as_json, f"look at it: honlearn report {output}")
+
+
+def _folds(text: str | None) -> int:
+    from honlearn.errors import ParameterError
+
+    if text is not None and (not text.isdecimal() or int(text) < 2):
+        raise ParameterError(f"--folds must be a whole number, at least 2. Got {text!r} instead.")
+    return int(text or 5)
+
+
+def _rare(labels: Sequence[str], folds: int) -> list[str]:
+    from honlearn.cli.evaluate import rare_note
+
+    return rare_note(labels, folds)
