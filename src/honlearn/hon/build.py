@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError, ParameterError, check_integer
+from honlearn.errors import InputError, ParameterError, check_integer, listed
 from honlearn.hon.chain import ChainCounter
 from honlearn.hon.count import WindowCounter, capacity, merge
 from honlearn.hon.edges import build_network
 from honlearn.hon.evidence import Evidence, LevelEvidence, level_evidence, together
+from honlearn.hon.merge import join_vocabularies, merge_tries
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import MAX_ORDER
 from honlearn.hon.prune import divergences, kept_contexts, pass_threshold
@@ -223,6 +225,35 @@ class GramCounts:
 
         return edge_anomalies(self._trie, self.vocabulary, order, alpha)
 
+    def update(self, paths: Any, *, n_workers: int = 1, **reader_options: Any) -> GramCounts:
+        """Return the counts of these paths and more: what counting all of them at once gives.
+
+        `paths` and the keywords are those of :func:`honlearn.count_grams`; or other counts of the same order.
+        The counts themselves do not change.
+
+        >>> counts = count_grams([["A", "C", "D"]] * 5).update([["B", "C", "E"]] * 5)
+        >>> counts.grow() == grow([["A", "C", "D"]] * 5 + [["B", "C", "E"]] * 5)
+        True
+        """
+        more = paths
+        if not isinstance(more, GramCounts):
+            more = count_grams(paths, self.order, n_workers=n_workers, **reader_options)
+        elif reader_options:
+            raise ParameterError(f"update: counts are read already; leave out {listed(reader_options)}")
+        if more.order != self.order:
+            raise InputError(
+                f"counts of order {more.order} cannot be added to those of order {self.order}; count both "
+                "for the same order"
+            )
+        vocabulary, codes = join_vocabularies(self.vocabulary, more.vocabulary)
+        return GramCounts(merge_tries(self._trie, more._trie, codes, len(vocabulary)), vocabulary)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the counts to a file ``.counts``; :func:`honlearn.load_counts` reads it back."""
+        from honlearn.hon.counts_file import write_counts
+
+        write_counts(self, path)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> GramCounts:
         """Return itself: counts do not change, and scikit-learn's `clone` should share them."""
         return self
@@ -330,18 +361,32 @@ def grow(
     >>> network.to_pandas().to_dict("split")["data"]
     [['A', 'C|A', 5], ['B', 'C|B', 5], ['C', 'D', 5], ['C', 'E', 5], ['C|A', 'D', 5], ['C|B', 'E', 5]]
     """
+    counts = count_for(paths, order, tau, min_support, alpha=alpha, n_workers=n_workers, **reader_options)
+    return counts.grow(AUTO if order == AUTO else None, tau, min_support, alpha=alpha)
+
+
+def count_for(
+    paths: Any,
+    order: int | str,
+    tau: float | None = None,
+    min_support: int | None = None,
+    *,
+    alpha: float | None = None,
+    n_workers: int = 1,
+    **reader_options: Any,
+) -> GramCounts:
+    """Return the counts that :func:`grow` grows its network from; the parameters are the same."""
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     if order == AUTO:
-        return _grow_auto(paths, _auto_alpha(tau, min_support, alpha), n_workers, **reader_options)
+        return _count_auto(paths, _auto_alpha(tau, min_support, alpha), n_workers, **reader_options)
     if isinstance(order, str):
         raise ParameterError(
             f"The 'order' parameter of grow must be a whole number or 'auto'. Got {order!r} instead."
         )
-    counts = count_grams(paths, order, n_workers=n_workers, **reader_options)
-    return counts.grow(None, tau, min_support, alpha=alpha)
+    return count_grams(paths, order, n_workers=n_workers, **reader_options)
 
 
-def _grow_auto(paths: Any, alpha: float, n_workers: int, **reader_options: Any) -> HigherOrderNetwork:
+def _count_auto(paths: Any, alpha: float, n_workers: int, **reader_options: Any) -> GramCounts:
     """Look further back while the contexts of the last order counted are significant."""
     source = as_source(paths, **reader_options)
     if isinstance(source, PathStream) and source.once:
@@ -350,7 +395,7 @@ def _grow_auto(paths: Any, alpha: float, n_workers: int, **reader_options: Any) 
         counts = count_grams(source, look, n_workers=n_workers)
         if counts.evidence().longest(alpha) < look:
             break
-    return counts.grow(AUTO, alpha=alpha)
+    return counts
 
 
 def _auto_alpha(tau: float | None, min_support: int | None, alpha: float | None) -> float:
