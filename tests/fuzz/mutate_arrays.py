@@ -1,4 +1,4 @@
-"""Damage inside files of named arrays: ``.hon``, ``.counts``, ``.safetensors`` and ``.npz``, with checksums repaired.
+"""Damage in files of named arrays (``.hon``, ``.counts``, ``.safetensors``, ``.npz``), checksums repaired.
 
 In: a generator and a valid file's bytes. Out: a file whose checksums and lengths are right where the damage
 is not about them, so that a reader gets past them. The layouts are written down here a second time on

@@ -1,4 +1,4 @@
-"""Counts as a file: what was written is read, and a file with right checksums and wrong contents is refused."""
+"""Counts as a file: what was written is read, and wrong contents behind right checksums are refused."""
 
 from __future__ import annotations
 
@@ -100,14 +100,14 @@ def test_more_paths_that_begin_with_a_gram_than_with_its_start_are_refused(tmp_p
 @pytest.mark.parametrize("order", [0, 3, 10**9, "2", None])
 def test_a_wrong_order_is_refused(order: object, file: Path) -> None:
     forge(file, {}, order)
-    with pytest.raises(FormatError, match="order|'first_3' is not there|'newest_4' is not there"):
+    with pytest.raises(FormatError, match=r"order|'first_3' is not there|'newest_4' is not there"):
         hl.load_counts(file)
 
 
 def test_damage_is_named(file: Path) -> None:
     raw = file.read_bytes()
     file.write_bytes(raw[:-64])
-    with pytest.raises(FormatError, match="damaged: .* bytes, expected"):
+    with pytest.raises(FormatError, match=r"damaged: .* bytes, expected"):
         hl.load_counts(file)
     file.write_bytes(raw[:-64] + b"\x07" + raw[-63:])
     with pytest.raises(FormatError, match="does not match its checksum"):
@@ -124,7 +124,7 @@ def test_other_files_are_refused(file: Path, tmp_path: Path) -> None:
         hl.load_counts(tmp_path / "same.counts")
     with pytest.raises(InputError, match=r"files that end in \.counts"):
         hl.count_grams(PATHS).save(tmp_path / "a.hon")
-    with pytest.raises(MissingFileError, match="the folder .* does not exist"):
+    with pytest.raises(MissingFileError, match=r"the folder .* does not exist"):
         hl.count_grams(PATHS).save(tmp_path / "no" / "a.counts")
     (tmp_path / "folder.counts").mkdir()
     for act in (hl.load_counts, hl.count_grams(PATHS).save):

@@ -1,10 +1,10 @@
 """The file ``.counts``: the counts of all grams, so that more paths can be added to them later.
 
-In: counts (:class:`honlearn.GramCounts`) or a file. Out: the file, or the counts. A network holds the contexts
-that were kept; which ones more paths would have kept is known from all counts only. The layout is that of
-:mod:`honlearn.hon.formats.container`: names in the order of their codes, and for each length m of the grams
-``newest_m``, ``count_m`` and ``first_m`` (:class:`honlearn.hon.trie.Level`). Compiled loops walk the levels
-without looking, so everything that they rely on is checked.
+In: counts (:class:`honlearn.GramCounts`) or a file. Out: the file, or the counts. A network holds the
+contexts that were kept; which ones more paths would have kept is known from all counts only. The layout is
+that of :mod:`honlearn.hon.formats.container`: names in the order of their codes, and for each length m of the
+grams ``newest_m``, ``count_m`` and ``first_m`` (:class:`honlearn.hon.trie.Level`). Compiled loops walk the
+levels without looking, so everything that they rely on is checked.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _parts(length: int, order: int) -> Iterator[str]:
 
 def _kinds(header: Fields) -> dict[str, tuple[str, ...]]:
     order = header.integer("order", 1, MAX_ORDER)
-    kinds = {"names": ("|u1",), "name_offsets": ("<i8",)}
+    kinds: dict[str, tuple[str, ...]] = {"names": ("|u1",), "name_offsets": ("<i8",)}
     for m in range(1, order + 2):
         kinds |= {f"{name}_{m}": ("<i4" if name == "newest" else "<i8",) for name in _parts(m, order)}
     return kinds
@@ -160,7 +160,7 @@ def _check_newest(name: str, newest: NDArray[np.int32], first: NDArray[np.int64]
 def _check_suffixes(levels: list[Level], size: int) -> None:
     """Raise unless the suffix of every gram is there, at least as often as all grams that end in it.
 
-    What is left over begins a path: f(g) − Σy f(y + g). As many paths begin with g as with any g + x, or more.
+    What is left over begins a path: f(g) − Σy f(y + g). At least as many begin with g as with any g + x.
     """
     suffix, begun = np.empty(0, np.int64), None
     for m in range(2, len(levels) + 1):

@@ -69,7 +69,7 @@ class Container:
     def read(
         self, path: Path, kinds: Callable[[Fields], Mapping[str, tuple[str, ...]]]
     ) -> tuple[Fields, Arrays]:
-        """Return the header and the arrays; `kinds` gives from the header the dtypes that each name may have."""
+        """Return the header and the arrays; `kinds` tells from the header which dtypes a name may have."""
         header, data = self._open(path)
         allowed = kinds(header)
         arrays: Arrays = {}

@@ -48,7 +48,7 @@ def read(path: Path) -> HigherOrderNetwork:
     missing = [name for name in _REQUIRED if name not in arrays]
     if missing:
         damaged(path, f"the array {missing[0]!r} is not there")
-    grown = _parameters(header.mapping("parameters")) if header.has("parameters") else None
+    grown = read_rule(header.mapping("parameters")) if header.has("parameters") else None
     try:
         check_names(arrays["names"], arrays["name_offsets"])
         network = HigherOrderNetwork(
@@ -77,7 +77,8 @@ def _arrays(network: HigherOrderNetwork) -> Arrays:
     return arrays
 
 
-def _parameters(grown: Fields) -> GrowParameters:
+def read_rule(grown: Fields) -> GrowParameters:
+    """Return the rule in a header or config, all of it checked."""
     grown.only("order", "tau", "min_support", "alpha", "seed")
     tau = grown.number("tau", 0) if grown.has("tau") else None
     alpha = grown.number("alpha", 0, 1) if grown.has("alpha") else None
