@@ -79,6 +79,18 @@ def one_split(
     }
 
 
+def _print(data: str, learner: str, split: str, rows: list[dict[str, Any]]) -> None:
+    """Print a line for one split, or mean and standard deviation of several."""
+    seen, new = (100 * np.array([row[name] for row in rows]) for name in ("seen", "new"))
+    several = len(rows) > 1
+    shown = [
+        f"{x.mean():.1f}" + (f" ± {x.std(ddof=1):.1f}" if several else "") for x in (seen, new, new - seen)
+    ]
+    spent = sum(row["cpu_seconds"] for row in rows)
+    columns = "".join(f"{one:>13}" for one in shown)
+    print(f"{data:18}{learner:>8}{split:>7}{rows[0]['hidden']:>8}{columns}{spent:>8.0f}", flush=True)
+
+
 def main(words: list[str] | None = None) -> list[dict[str, Any]]:
     """Run, print a line for each data set, and return the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -86,30 +98,32 @@ def main(words: list[str] | None = None) -> list[dict[str, Any]]:
     parser.add_argument("--learner", default="sage")
     parser.add_argument("--learners", type=int, default=8)
     parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--first", type=int, default=0, help="the first split; it decides the random choices")
     parser.add_argument("--order", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=None)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args(words)
     training = hl.Training(max_epochs=given.epochs)
     made = {"learner": given.learner, "n_learners": given.learners, "n_threads": 1, "training": training}
-    rows = []
-    print(f"{'data':18}{'learner':>8}{'hidden':>8}{'seen':>14}{'new':>14}{'new - seen':>16}{'CPU s':>8}")
+    rows: list[dict[str, Any]] = []
+    titles = "".join(f"{title:>13}" for title in ("seen", "new", "new - seen"))
+    print(f"{'data':18}{'learner':>8}{'split':>7}{'hidden':>8}{titles}{'CPU s':>8}")
     for folder in given.folders:
-        started = time.process_time()
         paths = hl.read_paths(str(folder / "paths.txt"))
         in_paths = set(paths.vocabulary.names)
         names, classes = read_labels(folder / "labels.csv")
         truth = {name: str(c) for name, c in zip(names, classes, strict=True) if name in in_paths}
-        found = [one_split(paths, truth, split, given.order, made) for split in range(given.splits)]
-        rows += [{"data": folder.name, "learner": given.learner, **row} for row in found]
-        seen, new = (np.array([row[name] for row in found]) for name in ("seen", "new"))
-        spread = [
-            f"{100 * x.mean():.1f} ± {100 * x.std(ddof=min(1, len(x) - 1)):.1f}"
-            for x in (seen, new, new - seen)
-        ]
-        spent = time.process_time() - started
-        line = f"{folder.name:18}{given.learner:>8}{found[0]['hidden']:>8}"
-        print(line + f"{spread[0]:>14}{spread[1]:>14}{spread[2]:>16}{spent:>8.0f}", flush=True)
+        found = []
+        for split in range(given.first, given.first + given.splits):
+            started = time.process_time()
+            row = {"data": folder.name, "learner": given.learner}
+            row |= one_split(paths, truth, split, given.order, made)
+            row["cpu_seconds"] = round(time.process_time() - started, 1)
+            found.append(row)
+            _print(row["data"], row["learner"], str(split), [row])
+        if len(found) > 1:
+            _print(folder.name, given.learner, "all", found)
+        rows += found
     if given.json is not None:
         given.json.write_text(json.dumps(rows, indent=1) + "\n")
     return rows

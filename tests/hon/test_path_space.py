@@ -1,4 +1,4 @@
-"""The space of path vectors gives back the vectors that it was made of, and places others among their like."""
+"""The space of path vectors gives back those that it was made of, and places others among their like."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from scipy import sparse
 from honlearn.hon.embedding import column_shares, information, steps_to_others
 from honlearn.hon.network import HigherOrderNetwork
 
-_NOISE = 1e-9
+_NOISE = 1e-6
 
 
 class PathSpace(NamedTuple):
@@ -39,7 +39,8 @@ class PathSpace(NamedTuple):
         ahead = steps_to_others(network, reach)
         values = np.square(vectors).sum(0)
         # Columns of rounding errors have no direction.
-        scale = np.where(values > _NOISE * values.max(initial=0), 1 / np.maximum(values, 1e-300) ** 2, 0.0)
+        real = values > _NOISE * values.max(initial=0)
+        scale = np.divide(1.0, np.square(values), out=np.zeros_like(values), where=real)
         sides = (ahead, ahead.T.tocsr())
         loadings = [information(steps, smoothing).T @ (vectors * scale) for steps in sides]
         shares = [column_shares(steps, smoothing) for steps in sides]
