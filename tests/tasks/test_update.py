@@ -40,6 +40,9 @@ def test_new_entities_are_predicted_from_new_paths(on_network: DGEClassifier) ->
     updated = on_network.update(paths()[1])
     assert set(updated.network_.vocabulary) == set(NAMES)
     assert np.mean(updated.predict(HIDDEN) == TRUTH) > 0.9
+    # What is known of labelled entities moves with them.
+    before, after = on_network.predict_set(KNOWN), updated.predict_set(KNOWN)
+    assert after.table()["in_training"].tolist() == before.table()["in_training"].tolist()
     assert updated.in_fit_.tolist() == [name not in HIDDEN for name in updated.network_.vocabulary]
     assert updated.network_ == add_paths(on_network.network_, paths()[1])
     # The one that was updated does not change.

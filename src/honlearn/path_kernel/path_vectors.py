@@ -46,6 +46,23 @@ class Vectors(NamedTuple):
         return PathSpace.of(network, self.values[:, :count], self.reach, self.smoothing)
 
 
+class Reading(NamedTuple):
+    """What is read of the entities of a network: vectors of paths for learners, and for the kernel.
+
+    `source` is what the learners' vectors are made of.
+    """
+
+    learned: NDArray[np.float32] | None
+    kernel: Vectors | None
+    source: Vectors | None = None
+
+    def space(self, network: HigherOrderNetwork) -> PathSpace | None:
+        """Return the space of the learners' vectors."""
+        if self.source is None or self.learned is None:
+            return None
+        return self.source.space(network, self.learned.shape[1])
+
+
 # What the best vectors of one step lose on each example [n], and these, by all that they come from.
 OneStep = dict[tuple[str, float, tuple[int, ...]], tuple[Rows, Vectors]]
 

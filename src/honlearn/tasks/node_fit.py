@@ -23,10 +23,9 @@ from honlearn.ensemble.loop import TrainingOptions
 from honlearn.ensemble.node_model import NodeModel
 from honlearn.errors import check_integer
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.path_space import PathSpace
 from honlearn.learners import Learner
 from honlearn.learners.base import USUAL_POWER
-from honlearn.path_kernel.path_vectors import OneStep, Vectors, choose_vectors
+from honlearn.path_kernel.path_vectors import OneStep, Reading, choose_vectors
 from honlearn.path_kernel.ridge import KernelPrediction, fit_kernel
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
@@ -53,23 +52,6 @@ class Prepared(NamedTuple):
 
     classes: NDArray[Any]
     examples: Examples
-
-
-class Reading(NamedTuple):
-    """What is read of the entities of a network: vectors of paths for learners, and for the kernel.
-
-    `source` is what the learners' vectors are made of.
-    """
-
-    learned: NDArray[np.float32] | None
-    kernel: Vectors | None
-    source: Vectors | None = None
-
-    def space(self, network: HigherOrderNetwork) -> PathSpace | None:
-        """Return the space of the learners' vectors."""
-        if self.source is None or self.learned is None:
-            return None
-        return self.source.space(network, self.learned.shape[1])
 
 
 class NodeFitting(Calibrated, EnsembleEstimator):

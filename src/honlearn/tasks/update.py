@@ -34,6 +34,7 @@ from honlearn.hon.statistics import GrowParameters
 from honlearn.paths.source import read_paths
 from honlearn.tasks import parameters as check
 from honlearn.tasks.component import Component
+from honlearn.tasks.held_back import HeldBack
 from honlearn.tasks.storage import SavedCounts
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def updated(model: DGEClassifier, source: Any, features: Any, **reader_options: 
     out.components_ = [_component(out, one, networks, columns) for one in model.components_]
     out.path_vectors_ = out.components_[0].path_vectors
     _kernels(out, model, networks, columns)
+    out.held_back_ = _held_back(model.held_back_, rows, model.network_.n_entities)
     return out
 
 
@@ -142,6 +144,14 @@ def _rows(old: HigherOrderNetwork, new: HigherOrderNetwork) -> NDArray[np.int64]
     """Return the entity of the old network that each of the new one is, −1 for new ones."""
     known = {name: code for code, name in enumerate(old.vocabulary.names)}
     return np.array([known.get(name, -1) for name in new.vocabulary.names], np.int64)
+
+
+def _held_back(held: HeldBack, rows: NDArray[np.int64], size: int) -> HeldBack:
+    """Return the held-back predictions with places in the updated network, without those who are gone."""
+    places = np.full(size, -1, np.int32)
+    places[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
+    there = places[held.nodes] >= 0
+    return HeldBack(places[held.nodes][there], held.labels[there], held.proba[there])
 
 
 def _features(model: DGEClassifier, network: HigherOrderNetwork, rows: NDArray[np.int64], given: Any) -> Any:
