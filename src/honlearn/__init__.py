@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from honlearn.hon import count_grams as count_grams
     from honlearn.hon import grow as grow
     from honlearn.hon import load_network as load_network
+    from honlearn.hon.counts_file import load_counts as load_counts
     from honlearn.hon.edgelist import from_edges as from_edges
     from honlearn.hon.networkx_graphs import from_networkx as from_networkx
     from honlearn.paths import Paths as Paths
@@ -47,6 +48,7 @@ _HOME = {
     "from_edges": "honlearn.hon.edgelist",
     "from_networkx": "honlearn.hon.networkx_graphs",
     "grow": "honlearn.hon",
+    "load_counts": "honlearn.hon.counts_file",
     "load_network": "honlearn.hon",
     "DGEClassifier": "honlearn.tasks",
     "DGELinkPredictor": "honlearn.tasks",

@@ -27,7 +27,7 @@ KNOWING: dict[str, Callable[[Random, bytes], bytes]] = {
     ".parquet": damage_parquet,
     ".gz": damage_gzip,
     ".zst": damage_zstd,
-    ".hon": damage_hon,
+    **dict.fromkeys((".hon", ".counts"), damage_hon),
     ".npz": damage_npz,
     ".json": damage_json,
     ".jsonl": damage_json_lines,

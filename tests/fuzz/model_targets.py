@@ -13,6 +13,7 @@ import numpy as np
 import honlearn as hl
 from fuzz.checks import use_probabilities
 from fuzz.target import PATHS, Target, labels_of, small_network
+from honlearn.tasks.nested import nested
 
 _SMALL: dict[str, Any] = {"max_epochs": 2, "n_threads": 1, "random_state": 0}
 _ENSEMBLE: dict[str, Any] = {**_SMALL, "n_learners": 2, "widths": (4, 4)}
@@ -52,6 +53,14 @@ def _make_bags(folder: Path) -> None:
     selected = _fit("dge-bag", "nodes", learner="auto", n_learners=4, max_epochs=1, kernel_share=0.25)
     assert len(selected.components_) > 1
     selected.save(folder / "nodes-dge-auto")
+    # One that keeps the counts of its paths, and an updated one.
+    names = labels_of(small_network())
+    wanted = nested(
+        hl.DGEClassifier, {**_ENSEMBLE, "order": 2, "tau": 0.1, "min_support": 1, "learner": "sage"}
+    )
+    grown = hl.DGEClassifier(hl.count_grams(PATHS, 2), **wanted).fit(list(names), list(names.values()))
+    grown.save(folder / "nodes-dge-grown")
+    grown.update([["A", "older", "B"]]).save(folder / "nodes-dge-updated")
 
 
 def _use_model(path: Path) -> None:
@@ -65,6 +74,9 @@ def _use_model(path: Path) -> None:
     if hasattr(model, "member_proba"):
         for one in model.member_proba(asked):
             use_probabilities(one)
+    if hasattr(model, "update"):
+        wider = model.update([["A", "hub", "new"], ["new", "a", "A"]])
+        use_probabilities(wider.predict_proba(["new", *asked]), len(model.classes_))
 
 
 def _make_path_models(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Damage inside files of named arrays: ``.hon``, ``.safetensors`` and ``.npz``, with checksums repaired.
+"""Damage in files of named arrays (``.hon``, ``.counts``, ``.safetensors``, ``.npz``), checksums repaired.
 
 In: a generator and a valid file's bytes. Out: a file whose checksums and lengths are right where the damage
 is not about them, so that a reader gets past them. The layouts are written down here a second time on
@@ -91,14 +91,14 @@ def pack_hon(header: dict[str, Any], arrays: Arrays) -> tuple[bytes, bytes]:
     return json.dumps({**header, "size": len(data), "arrays": entries}).encode(), data
 
 
-def hon_file(header: bytes, data: bytes) -> bytes:
-    """Return a ``.hon`` file with the checksum of this header."""
-    start = _HON.pack(b"\x89HON\r\n\x1a\n", 2, len(header), zlib.crc32(header), 0) + header
+def hon_file(header: bytes, data: bytes, magic: bytes = b"\x89HON\r\n\x1a\n", version: int = 2) -> bytes:
+    """Return a ``.hon`` file, or one of another magic, with the checksum of this header."""
+    start = _HON.pack(magic, version, len(header), zlib.crc32(header), 0) + header
     return start + bytes(-len(start) % 64) + data
 
 
 def damage_hon(random: Random, content: bytes) -> bytes:
-    """Return a ``.hon`` file with damage in arrays or header and valid checksums."""
+    """Return a ``.hon`` or ``.counts`` file with damage in arrays or header and valid checksums."""
     header, arrays = unpack_hon(content)
     roll = random.random()
     if roll < 0.75:
@@ -107,14 +107,15 @@ def damage_hon(random: Random, content: bytes) -> bytes:
             if name == "weights" and random.random() < 0.5:
                 arrays[name] = arrays[name].astype("<f8")
             arrays[name] = damage_array(random, arrays[name])
-    elif roll < 0.8:
+    elif roll < 0.8 and "weights" in arrays:
         # One edge after another of the largest weight: each is fine, their sum is not.
         kind = random.choice(("<i8", "<f8"))
         arrays["weights"] = np.full(len(arrays["weights"]), 2**62 if kind == "<i8" else 1e308, kind)
     elif roll < 0.83:
         del arrays[random.choice(list(arrays))]
     raw, data = pack_hon(header, arrays)
-    return hon_file(damage_json(random, raw) if roll >= 0.83 else raw, data)
+    magic, version, *_ = _HON.unpack_from(content)
+    return hon_file(damage_json(random, raw) if roll >= 0.83 else raw, data, magic, version)
 
 
 def unpack_safetensors(content: bytes) -> tuple[dict[str, Any], Arrays]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 import honlearn as hl
-from fuzz.checks import Broken, use_network, use_probabilities
-from fuzz.target import Target, small_network
+from fuzz.checks import Broken, expect, use_network, use_probabilities
+from fuzz.target import PATHS, Target, small_network
 from honlearn.errors import HonlearnError
 
 
@@ -49,7 +49,28 @@ def _use_in_training(path: Path) -> None:
     use_probabilities(predictor.predict_proba([(names[0], names[1])]), 2)
 
 
+def _make_counts(folder: Path) -> None:
+    for order in (1, 2, 3):
+        hl.count_grams(PATHS, order).save(folder / f"order{order}.counts")
+
+
+def _use_counts(path: Path) -> None:
+    """Grow and update: the compiled loops walk the levels without looking."""
+    counts = hl.load_counts(path)
+    for rule in ({"tau": 0.5}, {"alpha": 0.5}, {"alpha": 1}):
+        network = counts.grow(**rule)  # type: ignore[arg-type]
+        expect(network.n_entities <= len(counts.vocabulary), "entities are names of the vocabulary")
+    counts.update([["A", "hub", "new"]]).grow(tau=0.5)
+    counts.next_steps(list(counts.vocabulary.names)[:2]), counts.score([["A", "hub"]])
+    again = path.with_name("again.counts")
+    counts.save(again)
+    expect(
+        hl.load_counts(again).grow(tau=0.5) == counts.grow(tau=0.5), "counts are read as they were written"
+    )
+
+
 TARGETS = [
+    Target("counts", _make_counts, _use_counts, cases=200),
     Target("hon", _make("network.hon", "first.hon"), _use, cases=400),
     Target("hon-training", _make("network.hon"), _use_in_training, cases=40),
     Target("edge-list", _make("network.txt", "first.txt"), _use),

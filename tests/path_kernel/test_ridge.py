@@ -177,7 +177,20 @@ def test_answers_are_probabilities_and_the_same_each_time() -> None:
         assert again[:2] == vectors[:2]
         assert again.values.tobytes() == vectors.values.tobytes()
         assert two.proba.tobytes() == one.proba.tobytes()
-        assert two[1:] == one[1:]
+        assert two[1:3] == one[1:3]
+        for mine, its in zip(two.model, one.model, strict=True):
+            assert mine.tobytes() == its.tobytes()
+
+
+def test_the_model_predicts_for_others_what_it_does_for_those_without_labels() -> None:
+    rng = np.random.default_rng(3)
+    labels = np.repeat([0, 1, 2], 30)
+    vectors = np.eye(3)[labels] @ rng.normal(size=(3, 5)) + 0.3 * rng.normal(size=(90, 5))
+    nodes = np.arange(0, 90, 2, dtype=np.int32)
+    known = Examples(nodes, labels[nodes].astype(np.int64), np.ones(45, np.float32))
+    fitted = fit_kernel(vectors, known, 3, 0)
+    others = np.arange(1, 90, 2)
+    np.testing.assert_allclose(fitted.model.proba(vectors[others]), fitted.proba[others], atol=1e-4)
 
 
 def test_random_labels_are_predicted_no_better_than_expected_by_chance() -> None:

@@ -28,12 +28,14 @@ def grow(
         typer.Option("-o", "--output", help="Network to write: .hon .txt .parquet .net .graphml .gexf."),
     ],
     order: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="K|auto",
-            help="Most entities a node may remember, itself included; auto: as far back as evidence goes.",
+            help="Most entities a node may remember, itself included; auto: as far back as evidence goes. "
+            "Default: 2; with --update, what was counted.",
+            show_default=False,
         ),
-    ] = "2",
+    ] = None,
     alpha: Annotated[
         float | None,
         typer.Option(
@@ -52,6 +54,18 @@ def grow(
         int | None,
         typer.Option(help="GrowHON's rule: how often a context must occur to be kept.", show_default=False),
     ] = None,
+    counts: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.counts", help="Write the counts too, for a later --update."),
+    ] = None,
+    update: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.counts",
+            help="Add PATHS to these counts: the same network as from all paths at once. The options of the "
+            "rule (alpha, tau, min-support) are those given here.",
+        ),
+    ] = None,
     workers: Annotated[int, typer.Option(help="Threads that count while one reads.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was built as JSON.")] = False,
     *,
@@ -61,30 +75,42 @@ def grow(
     import time
 
     from honlearn.errors import InputError
-    from honlearn.hon.build import AUTO, auto_alpha, count_while_significant
-    from honlearn.hon.build import grow as build
+    from honlearn.hon.build import AUTO, auto_alpha, count_for
+    from honlearn.hon.counts_file import check_counts_target
     from honlearn.hon.formats import check_target, save
     from honlearn.hon.statistics import GrowParameters
 
     # What is known to fail raises before a long reading, not after it.
-    longest = _order(order)
+    longest = None if order is None else _order(order)
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     check_target(output)
+    if counts is not None:
+        check_counts_target(counts)
     started = time.perf_counter()
     source = paths[0] if len(paths) == 1 else paths
+    if update is None:
+        known = count_for(
+            source,
+            2 if longest is None else longest,
+            tau,
+            min_support,
+            alpha=alpha,
+            n_workers=workers,
+            **reading,
+        )
+    else:
+        known = _updated(update, longest, source, alpha, workers, reading)
+    hon = known.grow(longest, tau, min_support, alpha=alpha)
     found: list[dict[str, int]] = []
     if longest == AUTO:
-        level = auto_alpha(tau, min_support, alpha)
-        counts = count_while_significant(source, level, n_workers=workers, **reading)
-        hon = counts.grow(AUTO, alpha=level)
-        found = _by_length(counts, hon, level)
-    else:
-        hon = build(source, longest, tau, min_support, alpha=alpha, n_workers=workers, **reading)
+        found = _by_length(known, hon, auto_alpha(tau, min_support, alpha))
     if not hon.n_edges:
         raise InputError(
             f"{', '.join(paths)}: no path has two entities, so the network would be empty; is the delimiter "
             "right, and do the options keep whole paths?"
         )
+    if counts is not None:
+        known.save(counts)
     save(hon, output)
     assert hon.parameters is not None  # it was grown just now
     seconds = time.perf_counter() - started
@@ -139,6 +165,37 @@ def _tell_why(order: int, found: list[dict[str, int]], paths: str) -> None:
         f"for fewer nodes give a lower --order; 'honlearn info {paths} --order {order}' tells how much each "
         "order helps on held-out paths"
     )
+
+
+def _updated(
+    file: Path,
+    order: int | str | None,
+    source: Any,
+    alpha: float | None,
+    workers: int,
+    reading: dict[str, Any],
+) -> GramCounts:
+    """Return the counts in a file and of more paths; raise where counting all at once would look further."""
+    from honlearn.errors import InputError
+    from honlearn.hon.build import AUTO, LOOKS
+    from honlearn.hon.counts_file import load_counts
+    from honlearn.hon.statistics import DEFAULT_ALPHA
+
+    before = load_counts(file)
+    if isinstance(order, int) and order > before.order:
+        raise InputError(
+            f"{file}: grams were counted for orders up to {before.order}, and --order is {order}; leave "
+            "--order out, or grow from all paths"
+        )
+    known = before.update(source, n_workers=workers, **reading)
+    if order == AUTO:
+        longest = known.evidence().longest(DEFAULT_ALPHA if alpha is None else alpha)
+        if before.order not in LOOKS or (longest >= before.order < max(LOOKS)):
+            raise InputError(
+                f"{file}: grams were counted for order {before.order}, and evidence may reach further; grow "
+                "with --order auto from all paths"
+            )
+    return known
 
 
 def _order(text: str) -> int | str:

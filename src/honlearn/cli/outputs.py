@@ -19,10 +19,10 @@ from honlearn.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_OUTPUTS = ("output", "out")
+_OUTPUTS = ("output", "out", "counts")
 # Arguments that may name files among other things: patterns, NAME=FOLDER, NET+LABELS, features=FILE.
 _WORDS = ("paths", "source", "nodes", "data", "set_")
-_MODEL = ("config.json", "weights.safetensors", "network.hon")
+_MODEL = ("config.json", "weights.safetensors", "network.hon", "paths.counts")
 _RUN = ("records.jsonl", "summary.csv", "summary.json", "run.json", "predictions.parquet", "artefacts/*")
 _DATA = ("paths.txt", "paths.txt.gz", "paths.txt.zst", "labels.csv", "nodes.csv", "about.json")
 _READ = {"predict": _MODEL, "report": _RUN}
@@ -41,8 +41,8 @@ def keeping_inputs(command: Command) -> Command:
 
 
 def _refuse_inputs(command: str, given: Mapping[str, Any]) -> None:
-    output = next((given[name] for name in _OUTPUTS if given.get(name) is not None), None)
-    written = [] if output is None else list(_files_of(str(output), _WRITTEN.get(command, ())))
+    outputs = [str(given[name]) for name in _OUTPUTS if given.get(name) is not None]
+    written = {file: output for output in outputs for file in _files_of(output, _WRITTEN.get(command, ()))}
     if not written:
         return
     named = [path for name, value in given.items() if name not in _OUTPUTS for path in _named(name, value)]
@@ -50,7 +50,8 @@ def _refuse_inputs(command: str, given: Mapping[str, Any]) -> None:
         named += _own_data(given["name"])
     for path in named:
         for file in _files_of(path, _READ.get(command, _DATA)):
-            if any(os.path.samefile(file, one) for one in written):
+            output = next((output for one, output in written.items() if os.path.samefile(file, one)), None)
+            if output is not None:
                 what = "standard input" if file == "/dev/stdin" else file
                 raise InputError(
                     f"{output}: would replace {what}, which this command reads; name another output"

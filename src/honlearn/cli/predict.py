@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from honlearn.cli import reader_options as reader
+
 if TYPE_CHECKING:
     import pandas
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 _BETWEEN = "|"
 
 
+@reader.reads_paths
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that 'honlearn train' wrote.")],
     output: Annotated[
@@ -53,7 +56,9 @@ def predict(
     paths: Annotated[
         str | None,
         typer.Option(
-            metavar="PATHS", help="Of a model of paths: those to classify, read as the training paths were."
+            metavar="PATHS",
+            help="Of a model of nodes: new paths, whose entities and contexts are added before it predicts. "
+            "Of a model of paths: those to classify, read as the training paths were.",
         ),
     ] = None,
     alpha: Annotated[
@@ -64,15 +69,27 @@ def predict(
             "often (0.1): set, set_size, in_training, abstain.",
         ),
     ] = None,
+    on_unknown: Annotated[
+        str,
+        typer.Option(
+            metavar="error|skip|predict",
+            help="A name in --nodes that neither the model nor --paths has: an error, left out, or predicted "
+            "as an entity of which nothing is known.",
+        ),
+    ] = "error",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV or text.")] = False,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Write what a saved model thinks of each node or pair, and how sure it is."""
     from honlearn.baselines.saving import load_model
+    from honlearn.cli.new_entities import asked_for, check_words, with_new_paths
     from honlearn.errors import ParameterError
     from honlearn.experiments.predictions import Predictions
 
     if output is not None:
         check_output(output)
+    check_words(on_unknown, paths, reading)
     fitted = load_model(model)
     _check_alpha(alpha, model, fitted)
     if type(fitted).__name__ == "PathClassifier":
@@ -80,10 +97,12 @@ def predict(
 
         if nodes or pairs is not None or node is not None:
             raise ParameterError(f"{model}: a model of paths; it takes --paths, not nodes or pairs")
+        if reading:
+            raise ParameterError(f"{model}: a model of paths; it reads them as the training paths were")
         emit(predict_paths(fitted, paths), output, as_json)
         return
     if paths is not None:
-        raise ParameterError(f"{model}: --paths is for models of paths (train --task paths)")
+        fitted = with_new_paths(model, fitted, paths, reading)
     if hasattr(fitted, "recommend"):
         from honlearn.cli.links import predicted_links
 
@@ -93,7 +112,7 @@ def predict(
         return
     if pairs is not None or node is not None:
         raise ParameterError(f"{model}: a model of nodes; --pairs and --node are for models of links")
-    wanted = chosen_nodes(nodes, fitted.network.vocabulary)
+    fitted, wanted = asked_for(fitted, nodes, on_unknown)
     table = Predictions.of(fitted, wanted).table(alpha)
     if output is None:
         emit(table, output, as_json)
@@ -154,7 +173,7 @@ def emit(table: pandas.DataFrame, output: Path | None, as_json: bool) -> None:
 
 
 def chosen_nodes(words: list[str] | None, vocabulary: Vocabulary) -> list[str]:
-    """Return the names that ``--nodes`` stands for, each once; all entities where it was not given."""
+    """Return the names that ``--nodes`` stands for, each once, known or not; all entities by default."""
     if not words:
         return list(vocabulary.names)
     names: list[str] = []
@@ -165,9 +184,7 @@ def chosen_nodes(words: list[str] | None, vocabulary: Vocabulary) -> list[str]:
             names.extend(_listed_in(Path(word)))
         else:
             names.extend(part.strip() for part in word.split(","))
-    names = list(dict.fromkeys(name for name in names if name))
-    vocabulary.codes(names)  # one error that lists those the network does not have
-    return names
+    return list(dict.fromkeys(name for name in names if name))
 
 
 def _listed_in(source: Path) -> list[str]:

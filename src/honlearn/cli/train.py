@@ -209,7 +209,7 @@ def check_folder(folder: Path, force: bool) -> None:
     from honlearn.stored import read_json
     from honlearn.tasks import card_text
     from honlearn.tasks.fit_facts import FILE as TRAINING
-    from honlearn.tasks.storage import CONFIG, FORMAT, NETWORK, OTHER_NETWORK, WEIGHTS
+    from honlearn.tasks.storage import CONFIG, COUNTS, FORMAT, NETWORK, OTHER_NETWORK, WEIGHTS
     from honlearn.writing.atomic import is_draft
     from honlearn.writing.locks import LOCK_FILE
 
@@ -217,7 +217,7 @@ def check_folder(folder: Path, force: bool) -> None:
         raise InputError(f"{folder}: there is a file of this name; name a folder")
     if force or not folder.exists():
         return
-    own = {CONFIG, WEIGHTS, NETWORK, OTHER_NETWORK, TRAINING, _CHECKPOINT, LOCK_FILE}
+    own = {CONFIG, WEIGHTS, NETWORK, OTHER_NETWORK, COUNTS, TRAINING, _CHECKPOINT, LOCK_FILE}
     own |= {card_text.FILE} if card_text.is_own(folder / card_text.FILE) else set()
     there = [path.name for path in folder.iterdir()]
     foreign = sorted(name for name in there if name not in own and not is_draft(name))

@@ -9,26 +9,25 @@ Sequences".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError, ParameterError, check_integer
-from honlearn.hon.chain import ChainCounter
-from honlearn.hon.count import WindowCounter, capacity, merge
+from honlearn.errors import InputError, ParameterError, check_integer, listed
+from honlearn.hon.counting import count_trie
 from honlearn.hon.edges import build_network
 from honlearn.hon.evidence import Evidence, LevelEvidence, level_evidence, together
+from honlearn.hon.merge import join_vocabularies, merge_tries
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import MAX_ORDER
 from honlearn.hon.prune import divergences, kept_contexts, pass_threshold
 from honlearn.hon.statistics import DEFAULT_ALPHA, GrowParameters
-from honlearn.hon.trie import Trie, trie_from_windows
+from honlearn.hon.trie import Trie
 from honlearn.hon.without_pairs import trie_without
 from honlearn.paths.pairs import Pairs
-from honlearn.paths.paths import PathChunk, Paths
 from honlearn.paths.source import as_source
 from honlearn.paths.stream import PathStream, collect
 from honlearn.paths.vocabulary import Vocabulary
@@ -223,6 +222,35 @@ class GramCounts:
 
         return edge_anomalies(self._trie, self.vocabulary, order, alpha)
 
+    def update(self, paths: Any, *, n_workers: int = 1, **reader_options: Any) -> GramCounts:
+        """Return the counts of these paths and more: what counting all of them at once gives.
+
+        `paths` and the keywords are those of :func:`honlearn.count_grams`; or other counts of the same order.
+        The counts themselves do not change.
+
+        >>> counts = count_grams([["A", "C", "D"]] * 5).update([["B", "C", "E"]] * 5)
+        >>> counts.grow() == grow([["A", "C", "D"]] * 5 + [["B", "C", "E"]] * 5)
+        True
+        """
+        more = paths
+        if not isinstance(more, GramCounts):
+            more = count_grams(paths, self.order, n_workers=n_workers, **reader_options)
+        elif reader_options:
+            raise ParameterError(f"update: counts are read already; leave out {listed(reader_options)}")
+        if more.order != self.order:
+            raise InputError(
+                f"counts of order {more.order} cannot be added to those of order {self.order}; count both "
+                "for the same order"
+            )
+        vocabulary, codes = join_vocabularies(self.vocabulary, more.vocabulary)
+        return GramCounts(merge_tries(self._trie, more._trie, codes, len(vocabulary)), vocabulary)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the counts to a file ``.counts``; :func:`honlearn.load_counts` reads it back."""
+        from honlearn.hon.counts_file import write_counts
+
+        write_counts(self, path)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> GramCounts:
         """Return itself: counts do not change, and scikit-learn's `clone` should share them."""
         return self
@@ -239,60 +267,7 @@ def count_grams(paths: Any, order: int = 2, *, n_workers: int = 1, **reader_opti
     order = check_integer("count_grams", "order", order, 1, MAX_ORDER)
     n_workers = check_integer("count_grams", "n_workers", n_workers, 1)
     source = as_source(paths, **reader_options)
-    trie = _count(source, order, n_workers)
-    return GramCounts(trie, source.vocabulary)
-
-
-def _count(source: Paths | PathStream, order: int, n_workers: int) -> Trie:
-    """Count with packed keys; from the chunk on whose vocabulary is too large for them, by numbered grams."""
-    chunks = _sized(source)
-    counters = [WindowCounter(order) for _ in range(n_workers)]
-    overflow = None
-    with ThreadPoolExecutor(n_workers) as pool:
-        pending: list[Future[None]] = []
-        for i, (chunk, vocabulary) in enumerate(chunks):
-            if vocabulary > capacity(order):
-                overflow = chunk, vocabulary
-                break
-            if n_workers == 1:
-                counters[0].add(chunk, vocabulary)
-                continue
-            if len(pending) == n_workers:
-                pending.pop(0).result()
-            pending.append(pool.submit(counters[i % n_workers].add, chunk, vocabulary))
-        for future in pending:
-            future.result()
-    if overflow is None:
-        return _packed_trie(counters, order, len(source.vocabulary))
-    chain = ChainCounter(order)
-    if any(len(counter) for counter in counters):
-        chain.add_trie(_packed_trie(counters, order, overflow[1]))
-    chain.add(*overflow)
-    for chunk, vocabulary in chunks:
-        chain.add(chunk, vocabulary)
-    return chain.trie(len(source.vocabulary))
-
-
-def _sized(source: Paths | PathStream) -> Iterator[tuple[PathChunk, int]]:
-    """Yield each chunk with a bound on the codes so far; raise before a count could overflow."""
-    bound, steps = 0, 0.0
-    for chunk in source.chunks():
-        if chunk.counts is not None:
-            steps += float(np.diff(chunk.offsets).astype(np.float64) @ chunk.counts)
-            if steps >= 2.0**62:
-                raise InputError("the counts of the paths add up to more than 2**62 steps; divide them all")
-        bound = max(bound, int(chunk.codes.max(initial=-1)) + 1)
-        yield chunk, bound
-
-
-def _packed_trie(counters: list[WindowCounter], order: int, vocabulary: int) -> Trie:
-    windows = np.empty(0, np.uint64), np.empty(0, np.int64)
-    vocabulary_bits = min(vocabulary, capacity(order))
-    for counter in counters:
-        counter.fit(vocabulary_bits)
-        windows = merge(windows, counter.windows())
-    bits = counters[0].bits
-    return trie_from_windows(windows, order, bits, vocabulary)
+    return GramCounts(count_trie(source, order, n_workers), source.vocabulary)
 
 
 def grow(
@@ -330,26 +305,33 @@ def grow(
     >>> network.to_pandas().to_dict("split")["data"]
     [['A', 'C|A', 5], ['B', 'C|B', 5], ['C', 'D', 5], ['C', 'E', 5], ['C|A', 'D', 5], ['C|B', 'E', 5]]
     """
+    counts = count_for(paths, order, tau, min_support, alpha=alpha, n_workers=n_workers, **reader_options)
+    return counts.grow(AUTO if order == AUTO else None, tau, min_support, alpha=alpha)
+
+
+def count_for(
+    paths: Any,
+    order: int | str,
+    tau: float | None = None,
+    min_support: int | None = None,
+    *,
+    alpha: float | None = None,
+    n_workers: int = 1,
+    **reader_options: Any,
+) -> GramCounts:
+    """Return the counts that :func:`grow` grows its network from; the parameters are the same."""
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     if order == AUTO:
-        return _grow_auto(paths, auto_alpha(tau, min_support, alpha), n_workers, **reader_options)
+        return _count_auto(paths, auto_alpha(tau, min_support, alpha), n_workers, **reader_options)
     if isinstance(order, str):
         raise ParameterError(
             f"The 'order' parameter of grow must be a whole number or 'auto'. Got {order!r} instead."
         )
-    counts = count_grams(paths, order, n_workers=n_workers, **reader_options)
-    return counts.grow(None, tau, min_support, alpha=alpha)
+    return count_grams(paths, order, n_workers=n_workers, **reader_options)
 
 
-def _grow_auto(paths: Any, alpha: float, n_workers: int, **reader_options: Any) -> HigherOrderNetwork:
-    counts = count_while_significant(paths, alpha, n_workers=n_workers, **reader_options)
-    return counts.grow(AUTO, alpha=alpha)
-
-
-def count_while_significant(
-    paths: Any, alpha: float = DEFAULT_ALPHA, *, n_workers: int = 1, **reader_options: Any
-) -> GramCounts:
-    """Count grams as far back as ``order="auto"`` looks: on while the longest contexts are significant."""
+def _count_auto(paths: Any, alpha: float, n_workers: int, **reader_options: Any) -> GramCounts:
+    """Look further back while the contexts of the last order counted are significant."""
     source = as_source(paths, **reader_options)
     if isinstance(source, PathStream) and source.once:
         source = collect(source)

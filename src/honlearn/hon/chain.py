@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.hash_table import HashTable
-from honlearn.hon.trie import Level, Trie, link_suffixes
+from honlearn.hon.trie import Level, Trie, followed_by, link_suffixes
 from honlearn.jit import njit
 from honlearn.paths.paths import PathChunk
 
@@ -105,9 +105,7 @@ class ChainCounter:
             parents = place[prefixes][order]
             counts = table.counts[: len(table)][order]
             first = np.searchsorted(parents, np.arange(len(newest) + 1))
-            sums = np.concatenate([[0], np.cumsum(counts)])
-            followed = sums[first[1:]] - sums[first[:-1]]
-            levels.append(Level(newest, count, first, followed, nothing))
+            levels.append(Level(newest, count, first, followed_by(first, counts), nothing))
             place = np.empty(len(table), np.int64)
             place[order] = np.arange(len(table))
             newest, count = entities[order], counts

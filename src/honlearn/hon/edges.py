@@ -102,7 +102,7 @@ def _rows(
     return indptr, indices, weights
 
 
-def _grams(trie: Trie, kept: Kept, order: int) -> NDArray[np.int32]:
+def context_grams(trie: Trie, kept: Kept, order: int) -> NDArray[np.int32]:
     """Return the entities of every kept context, newest first, as rows of `order` codes filled up with −1."""
     blocks = [np.empty((0, order), np.int32)]
     for m in range(2, order + 1):
@@ -144,7 +144,7 @@ def build_network(
     by_name = by_name[used[by_name]]
     rank = np.full(len(vocabulary) + 1, -1, np.int32)
     rank[by_name] = np.arange(len(by_name))
-    grams = rank[_grams(trie, kept, order)]
+    grams = rank[context_grams(trie, kept, order)]
     lengths = np.count_nonzero(grams >= 0, axis=1)
     arranged = _arrange(grams, lengths, len(by_name))
     node = np.empty(len(vocabulary) + len(grams), np.int32)

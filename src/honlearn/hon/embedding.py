@@ -67,12 +67,18 @@ def steps_apart(network: HigherOrderNetwork, reach: int = 2) -> Sparse:
     return found.tocsr()
 
 
+def column_shares(counts: Sparse | sparse.coo_array[Any], smoothing: float) -> NDArray[np.float64]:
+    """Return P(j) ∝ M(j)^smoothing of counts [V, V], the smoothed share of each column."""
+    columns: NDArray[np.float64] = np.asarray(counts.sum(0), np.float64).ravel() ** smoothing
+    columns /= max(columns.sum(), 1e-300)
+    return columns
+
+
 def information(counts: Sparse | sparse.csc_array[Any], smoothing: float) -> Sparse:
     """Return the positive pointwise mutual information of counts [V, V], with smoothed columns, as CSR."""
     entries = counts.tocoo()
     rows = np.asarray(entries.sum(1)).ravel()
-    columns = np.asarray(entries.sum(0)).ravel() ** smoothing
-    columns /= max(columns.sum(), 1e-300)
+    columns = column_shares(entries, smoothing)
     values = np.log(entries.data / (rows[entries.row] * columns[entries.col]))
     # What is as often met as chance has it is 0, but for rounding.
     kept = values > _NOISE

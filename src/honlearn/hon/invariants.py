@@ -31,7 +31,7 @@ MOST_WEIGHT = 9.2e18
 def check_arrays(network: HigherOrderNetwork) -> None:
     """Raise an :class:`InputError` unless sizes, ranges and the order within rows are right."""
     entities, grams, indices = network.n_entities, network.grams, network.indices
-    _check_offsets("gram_offsets", network.gram_offsets, len(grams))
+    check_offsets("gram_offsets", network.gram_offsets, len(grams))
     nodes = network.n_nodes
     if nodes < entities or not np.array_equal(network.gram_offsets[: entities + 1], np.arange(entities + 1)):
         _refuse("gram_offsets", f"the first {entities:,} nodes must be the base nodes, of one entity each")
@@ -43,7 +43,7 @@ def check_arrays(network: HigherOrderNetwork) -> None:
     if sizes.size and sizes.max() > MAX_ORDER:
         _refuse("gram_offsets", f"a node of {sizes.max():,} entities; there may be at most {MAX_ORDER:,}")
     _check_range("grams", grams, entities)
-    _check_offsets("indptr", network.indptr, len(indices))
+    check_offsets("indptr", network.indptr, len(indices))
     if len(network.indptr) != nodes + 1:
         _refuse("indptr", f"{len(network.indptr) - 1:,} rows for {nodes:,} nodes")
     _check_range("indices", indices, nodes)
@@ -53,9 +53,12 @@ def check_arrays(network: HigherOrderNetwork) -> None:
         _refuse("statistics", f"{len(network.statistics):,} rows for {nodes - entities:,} conditional nodes")
 
 
-def check_names(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-    """Raise unless these are distinct, sorted names in UTF-8, none empty and none with a separator in it."""
-    _check_offsets("name_offsets", offsets, len(data))
+def check_names(data: NDArray[np.uint8], offsets: NDArray[np.int64], in_order: bool = True) -> None:
+    """Raise unless these are distinct names in UTF-8, none empty and none with a separator in it.
+
+    Those of a network are sorted (`in_order`), those of counts are in the order of their codes.
+    """
+    check_offsets("name_offsets", offsets, len(data))
     if (offsets[1:] == offsets[:-1]).any():
         _refuse("names", "a name is empty")
     if (data == ord(SEPARATOR)).any():
@@ -68,7 +71,10 @@ def check_names(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
     # The whole is UTF-8; a name is, too, unless it starts inside a character.
     if ((data[offsets[:-1]] & 0xC0) == 0x80).any():
         _refuse("name_offsets", "a name starts in the middle of a character")
-    if any(raw[a:b] >= raw[b:c] for (a, b), (_, c) in pairwise(pairwise(offsets.tolist()))):
+    if not in_order:
+        if len({raw[a:b] for a, b in pairwise(offsets.tolist())}) < len(offsets) - 1:
+            _refuse("names", "names must be distinct")
+    elif any(raw[a:b] >= raw[b:c] for (a, b), (_, c) in pairwise(pairwise(offsets.tolist()))):
         _refuse("names", "names must be distinct and sorted by their UTF-8 bytes")
 
 
@@ -100,7 +106,8 @@ def check_canonical(network: HigherOrderNetwork) -> None:
         _refuse("vocabulary", f"entity {network.vocabulary[int(np.argmin(used))]!r} is in no edge")
 
 
-def _check_offsets(name: str, offsets: NDArray[Any], size: int) -> None:
+def check_offsets(name: str, offsets: NDArray[Any], size: int) -> None:
+    """Raise unless these offsets run from 0 to `size` and do not decrease."""
     if offsets.ndim != 1 or len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != size:
         _refuse(name, f"offsets must run from 0 to {size:,}")
     if (offsets[1:] < offsets[:-1]).any():

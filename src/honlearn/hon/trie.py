@@ -106,6 +106,12 @@ def _link(
             out[i] = at
 
 
+def followed_by(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return c(g) for slices of the next level: how often each gram goes on."""
+    sums = np.concatenate([[0], np.cumsum(counts)])
+    return np.asarray(sums[first[1:]] - sums[first[:-1]], np.int64)
+
+
 def link_suffixes(levels: list[Level]) -> Trie:
     """Return the levels with suffix(g) filled in for the grams of 2 … k entities."""
     nothing = np.empty(0, np.int64)

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from honlearn.ensemble.examples import Examples
 from honlearn.hon.embedding import embedding, steps_to_others, unit
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.hon.path_space import PathSpace
 from honlearn.path_kernel.calibration import Rows
 from honlearn.path_kernel.ridge import PENALTIES, PathRidge, shuffled
 
@@ -39,6 +40,27 @@ class Vectors(NamedTuple):
     def first(self, count: int) -> NDArray[np.float32]:
         """Return the first components of each vector at a length of 1, for learners."""
         return unit(self.values[:, :count]).astype(np.float32)
+
+    def space(self, network: HigherOrderNetwork, count: int | None = None) -> PathSpace:
+        """Return the space of the first components, in which other entities have their place."""
+        return PathSpace.of(network, self.values[:, :count], self.reach, self.smoothing)
+
+
+class Reading(NamedTuple):
+    """What is read of the entities of a network: vectors of paths for learners, and for the kernel.
+
+    `source` is what the learners' vectors are made of.
+    """
+
+    learned: NDArray[np.float32] | None
+    kernel: Vectors | None
+    source: Vectors | None = None
+
+    def space(self, network: HigherOrderNetwork) -> PathSpace | None:
+        """Return the space of the learners' vectors."""
+        if self.source is None or self.learned is None:
+            return None
+        return self.source.space(network, self.learned.shape[1])
 
 
 # What the best vectors of one step lose on each example [n], and these, by all that they come from.

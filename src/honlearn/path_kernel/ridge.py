@@ -34,12 +34,35 @@ _BLOCK = 8192
 _PARTS = 5
 
 
+class KernelModel(NamedTuple):
+    """What predicts for entities that were not there: float32, so that a saved one is the same.
+
+    `center` and `scale` [d] standardise vectors; `landmarks` [m, d] have `coefficients` [m, C]; `matrix`
+    [C, C] and `bias` [C] calibrate.
+    """
+
+    center: NDArray[np.float32]
+    scale: NDArray[np.float32]
+    landmarks: NDArray[np.float32]
+    coefficients: NDArray[np.float32]
+    matrix: NDArray[np.float32]
+    bias: NDArray[np.float32]
+
+    def proba(self, vectors: Rows) -> NDArray[np.float32]:
+        """Return class probabilities [n, C] of entities with these path vectors [n, d]."""
+        center, scale, landmarks, coefficients, matrix, bias = (part.astype(np.float64) for part in self)
+        with threadpool_limits(1):
+            scores = _alike((unit(vectors) - center) / scale, landmarks) @ coefficients
+            return np.asarray(softmax(scores @ matrix + bias, 1), np.float32)
+
+
 class KernelPrediction(NamedTuple):
-    """Probabilities float32 [V, C], the log loss of labelled entities left out, and the penalty chosen."""
+    """Probabilities float32 [V, C], log loss of labelled entities left out, the penalty, and the model."""
 
     proba: NDArray[np.float32]
     loss: float
     penalty: float
+    model: KernelModel
 
 
 def fit_kernel(vectors: Rows, examples: Examples, n_classes: int, seed: int) -> KernelPrediction:
@@ -66,12 +89,21 @@ def _once(examples: Examples) -> Examples:
     return Examples(examples.nodes[first[order]], examples.labels[first[order]], weights[order])
 
 
-def _standardised(vectors: Rows) -> Rows:
-    """Return the rows at a length of 1, then each column with mean 0 and deviation 1."""
+def _standardised(vectors: Rows) -> tuple[Rows, Rows, Rows]:
+    """Return rows at a length of 1, then each column with mean 0 and deviation 1, and these two."""
     rows = unit(vectors)
-    rows -= rows.mean(0)
+    center = rows.mean(0)
+    rows -= center
     deviation = rows.std(0)
-    return np.asarray(rows / np.where(deviation > 1e-9, deviation, 1.0))
+    scale = np.where(deviation > 1e-9, deviation, 1.0)
+    return np.asarray(rows / scale), center, scale
+
+
+def _alike(rows: Rows, landmarks: Rows) -> Rows:
+    """Return how alike these vectors and the landmarks are, [n, m]."""
+    apart = np.square(rows).sum(1)[:, None] + np.square(landmarks).sum(1)
+    apart -= 2 * rows @ landmarks.T
+    return np.asarray(np.exp(-_GAMMA / rows.shape[1] * np.maximum(apart, 0)))
 
 
 class _Fit(NamedTuple):
@@ -93,7 +125,8 @@ class PathRidge:
     """Ridge regression of the classes on a kernel over vectors [V, d]; the first examples are landmarks."""
 
     def __init__(self, vectors: Rows, examples: Examples, n_classes: int, landmarks: int) -> None:
-        self.vectors, self.examples, self.n_classes = _standardised(vectors), examples, n_classes
+        self.vectors, self._center, self._scale = _standardised(vectors)
+        self.examples, self.n_classes = examples, n_classes
         weights = examples.weights.astype(np.float64)
         self.weights = weights / max(weights.mean(), 1e-12)
         self.landmarks = self.vectors[np.unique(examples.nodes[:landmarks])]
@@ -102,10 +135,7 @@ class PathRidge:
         self._lift = basis[:, kept] / np.sqrt(values[kept])
 
     def _kernel(self, rows: Rows) -> Rows:
-        """Return how alike these vectors and the landmarks are, [n, m]."""
-        apart = np.square(rows).sum(1)[:, None] + np.square(self.landmarks).sum(1)
-        apart -= 2 * rows @ self.landmarks.T
-        return np.asarray(np.exp(-_GAMMA / rows.shape[1] * np.maximum(apart, 0)))
+        return _alike(rows, self.landmarks)
 
     def fits(self, penalties: Sequence[float]) -> Iterator[_Fit]:
         """Yield a fit for each penalty; its loss is of examples left out, but calibrated with them."""
@@ -157,4 +187,6 @@ class PathRidge:
             known = (fit.left_out[rest], self.examples.labels[rest], self.weights[rest])
             logits[own] = calibrate(*known, fit.calibration).logits(fit.left_out[own])
         proba[self.examples.nodes] = softmax(logits, 1)
-        return KernelPrediction(proba, float(self._losses(logits).mean()), fit.penalty)
+        parts = (self._center, self._scale, self.landmarks, fit.coefficients, *fit.calibration[:2])
+        model = KernelModel(*(np.asarray(part, np.float32) for part in parts))
+        return KernelPrediction(proba, float(self._losses(logits).mean()), fit.penalty, model)

@@ -17,6 +17,7 @@ from honlearn.ensemble.ensemble import Ensemble, count_parameters
 from honlearn.ensemble.inference import pooled
 from honlearn.ensemble.loop import State
 from honlearn.ensemble.node_model import NodeModel
+from honlearn.hon.path_space import PathSpace
 
 if TYPE_CHECKING:
     import pandas
@@ -26,13 +27,17 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Component:
-    """Learners on a network; `share` is theirs among all learners, `path_vectors` what they read of paths."""
+    """Learners on a network; `share` is theirs among all learners, `path_vectors` what they read of paths.
+
+    `space` is the space of these vectors, in which entities that come later have their place.
+    """
 
     model: NodeModel
     ensemble: Ensemble
     share: float
     epochs: NDArray[np.int64]
     path_vectors: NDArray[np.float32] | None
+    space: PathSpace | None = None
 
     @classmethod
     def of(
@@ -42,9 +47,10 @@ class Component:
         share: float,
         epochs: NDArray[np.int64],
         path_vectors: NDArray[np.float32] | None,
+        space: PathSpace | None = None,
     ) -> Component:
         """Return the component with these weights."""
-        return cls(model, model.restore(state), share, epochs, path_vectors)
+        return cls(model, model.restore(state), share, epochs, path_vectors, space)
 
     @property
     def n_members(self) -> int:

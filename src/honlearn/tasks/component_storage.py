@@ -16,34 +16,38 @@ import torch
 
 from honlearn.errors import FormatError
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.hon.network_updates import with_entities
 from honlearn.learners import Learner, TorchLearner
 from honlearn.stored import Fields, check_arrays
 from honlearn.tasks import parameters as check
 from honlearn.tasks.component import Component
 from honlearn.tasks.loading import check_types
 from honlearn.tasks.storage import ADVICE, plain, unplain
+from honlearn.tasks.update_storage import SPACE, SPACE_TENSORS, restored_space, space_config, space_tensors
 
 _VECTORS = "path_vectors"
 _MAIN, _FIRST, _OTHER = "network", "first order", "other"
 
 
 def other_network(model: Any) -> HigherOrderNetwork | None:
-    """Return the second higher-order network that components of a classifier read, if there is one."""
-    read = (one.model.network for one in model.components_)
-    return next((hon for hon in read if hon is not model.network_ and hon.n_conditional), None)
+    """Return the second higher-order network that components of a classifier read, or its kernels."""
+    read = [one.model.network for one in model.components_] + [one.network for one in model.kernel_parts_]
+    others = (hon for hon in read if hon is not None and hon is not model.network_)
+    return next((hon for hon in others if hon.n_conditional), None)
 
 
 def component_config(component: Component, network: HigherOrderNetwork) -> dict[str, Any]:
     """Return what of a component of a model on `network` is no tensor."""
     shape, read = component.model.shape, component.model.network
     which = _MAIN if read is network else _OTHER if read.n_conditional else _FIRST
-    return {
+    config = {
         "learners": [plain(kind) for kind in shape.kinds],
         "n_learners": shape.n_learners,
         "network": which,
         "share": float(component.share),
         "epochs": plain(component.epochs),
     }
+    return config if component.space is None else {**config, **space_config(component.space)}
 
 
 def component_tensors(component: Component, prefix: str) -> dict[str, torch.Tensor]:
@@ -53,6 +57,8 @@ def component_tensors(component: Component, prefix: str) -> dict[str, torch.Tens
     if component.path_vectors is not None:
         # A copy: components on one network read the same vectors, and a file cannot hold shared memory.
         tensors[prefix + _VECTORS] = torch.from_numpy(component.path_vectors).clone()
+    if component.space is not None:
+        tensors |= space_tensors(component.space, prefix)
     return tensors
 
 
@@ -70,7 +76,8 @@ def restore_components(
     named = {name.partition(".")[0] for name in tensors if name.startswith("component")}
     if named != {f"component{number}" for number in range(len(rows))}:
         raise FormatError(f"{config.where}: weights and components do not belong together; {ADVICE}")
-    networks = {_MAIN: model.network_, _FIRST: model.network_.first_order()}
+    main = model.network_
+    networks = {_MAIN: main, _FIRST: with_entities(main.first_order(), main.vocabulary.names)}
     if other is not None:
         networks[_OTHER] = other
     if any(hon.vocabulary.names != model.network_.vocabulary.names for hon in networks.values()):
@@ -94,7 +101,7 @@ def _restored(
     networks: Mapping[str, HigherOrderNetwork],
     make: Any,
 ) -> Component:
-    row.only("learners", "n_learners", "network", "share", "epochs")
+    row.only("learners", "n_learners", "network", "share", "epochs", *SPACE)
     kinds = tuple(unplain(one, row.where) for one in row.items("learners"))
     if not kinds or not all(isinstance(kind, Learner) for kind in kinds):
         raise FormatError(f"{row.where}: 'learners' must name learners; {ADVICE}")
@@ -116,8 +123,11 @@ def _restored(
     prefix = "ensemble."
     state = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
     share, epochs = row.number("share", 0, 1), np.array(row.integers("epochs", 0), np.int64)
-    made = Component.of(model._model_on(network, shape, features), state, share, epochs, vectors)
+    width = None if vectors is None else vectors.shape[1]
+    space = None if width is None else restored_space(row, tensors, network.n_entities, width)
+    made = Component.of(model._model_on(network, shape, features), state, share, epochs, vectors, space)
     check_types(state, made.ensemble)
-    if not len(epochs) or set(tensors) - {_VECTORS} != {prefix + name for name in state}:
+    beside = {_VECTORS, *(SPACE_TENSORS if space is not None else ())}
+    if not len(epochs) or set(tensors) - beside != {prefix + name for name in state}:
         raise FormatError(f"{row.where}: not what a component holds; {ADVICE}")
     return made

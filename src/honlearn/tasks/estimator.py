@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from honlearn.engine.weights import Features
     from honlearn.ensemble.node_model import NodeModel
     from honlearn.ensemble.pair_model import PairModel
+    from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
+    from honlearn.tasks.storage import SavedCounts
 
 Model = TypeVar("Model", bound="EnsembleEstimator")
 
@@ -73,6 +75,8 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
     kernel_proba_: NDArray[np.float32] | None = None
     kernel_share_: float = 0.0
     edge_power_: float
+    # The counts that the network was grown from; of a model that was loaded, where they are.
+    counts_: GramCounts | SavedCounts | None = None
     architecture_: Any
     ensemble_: Any
     classes_: NDArray[Any]
@@ -117,12 +121,12 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
         """Remove what an earlier fit has chosen; this one may have nothing to choose."""
         for name in ("selection_results_", "edge_power_"):
             self.__dict__.pop(name, None)
-        self.path_vectors_ = None
+        self.path_vectors_, self.counts_ = None, None
 
     def _grown(self, examples: tuple[Any, ...]) -> list[structure.Grown]:
         """Return the networks that the parameters name or leave open."""
         wanted = self.parameter_object("structure")
-        counts = structure.counts_of(self._owner, self.network, wanted.order)
+        counts = self.counts_ = structure.counts_of(self._owner, self.network, wanted.order)
         # What is wrong is said before a structure is searched for, not after.
         self.network_ = counts.grow(1)
         self._prepare(*examples)

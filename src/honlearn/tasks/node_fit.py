@@ -25,7 +25,7 @@ from honlearn.errors import check_integer
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner
 from honlearn.learners.base import USUAL_POWER
-from honlearn.path_kernel.path_vectors import OneStep, Vectors, choose_vectors
+from honlearn.path_kernel.path_vectors import OneStep, Reading, choose_vectors
 from honlearn.path_kernel.ridge import KernelPrediction, fit_kernel
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
@@ -36,6 +36,7 @@ from honlearn.tasks.choice import Candidate
 from honlearn.tasks.component import Component
 from honlearn.tasks.estimator import EnsembleEstimator, with_power
 from honlearn.tasks.inputs import Labels, Names, Weights
+from honlearn.tasks.kernel_part import KernelPart
 from honlearn.tasks.nested import AUTO, as_learners
 from honlearn.tasks.pool import Place, Pool, Selected
 from honlearn.tasks.settings import Training
@@ -53,13 +54,6 @@ class Prepared(NamedTuple):
     examples: Examples
 
 
-class Reading(NamedTuple):
-    """What is read of the entities of a network: vectors of paths for learners, and for the kernel."""
-
-    learned: NDArray[np.float32] | None
-    kernel: Vectors | None
-
-
 class NodeFitting(Calibrated, EnsembleEstimator):
     """The part of a node classifier that fits."""
 
@@ -67,6 +61,9 @@ class NodeFitting(Calibrated, EnsembleEstimator):
     shared: Any
     n_draws: Any
     components_: list[Component]
+    kernel_parts_: list[KernelPart]
+    # Which entities of the network were there in the fit.
+    in_fit_: NDArray[np.bool_]
     # What was read of each network in this fit, and what networks of the same paths have in common.
     _readings: dict[int, Reading]
     _one_step: OneStep
@@ -80,6 +77,7 @@ class NodeFitting(Calibrated, EnsembleEstimator):
         else:
             self._fit_plain(*given)
         self.n_parameters_ = sum(one.n_parameters for one in self.components_)
+        self.in_fit_ = np.ones(self.network_.n_entities, bool)
         del self._readings, self._one_step
         self.__dict__.pop("_choice", None)
 
@@ -135,7 +133,7 @@ class NodeFitting(Calibrated, EnsembleEstimator):
         classes, examples = prepared
         learned, read = choose_vectors(network, examples, len(classes), self.seed_, self._one_step)
         mine = learned.first(kernel.vectors) if kernel.vectors else None
-        self._readings[id(network)] = Reading(mine, read)
+        self._readings[id(network)] = Reading(mine, read, learned)
         return self._readings[id(network)]
 
     def _kernel_of(self, reading: Reading, prepared: Prepared) -> KernelPrediction | None:
@@ -175,9 +173,12 @@ class NodeFitting(Calibrated, EnsembleEstimator):
         options, run, model = self._options(shape, len(known)), self._runtime(), self._model(shape)
         with run.threads():
             fitted = model.fit(run, known, options, lambda p: self._fingerprint(p, known.arrays()))
-        self._resolve_kernel(self._kernel_of(reading, prepared), fitted, known)
+        kernel = self._kernel_of(reading, prepared)
+        self._resolve_kernel(kernel, fitted, known)
+        self.kernel_parts_ = KernelPart.of({"": (self.network_, reading.kernel, kernel)}, {"": 1.0})
         self.classes_ = classes
-        self.components_ = [Component.of(model, fitted.state, 1.0, fitted.best_epochs, self.path_vectors_)]
+        vectors, space = self.path_vectors_, reading.space(self.network_)
+        self.components_ = [Component.of(model, fitted.state, 1.0, fitted.best_epochs, vectors, space)]
         self._describe([fitted], shape, options)
         self._calibrate([fitted], known)
 
@@ -245,6 +246,8 @@ class NodeFitting(Calibrated, EnsembleEstimator):
         )
         selected = pool.select()
         self._mix_kernels(selected, kernels)
+        read = {key: (hon, self._read(hon, prepared).kernel, kernels[key]) for key, hon in networks}
+        self.kernel_parts_ = KernelPart.of(read, selected.kernel_shares)
         self.classes_ = classes
         self._train_components(selected, prepared, training, examples)
 
@@ -303,7 +306,8 @@ class NodeFitting(Calibrated, EnsembleEstimator):
         for number, (candidate, count, share) in enumerate(selected.components):
             # Beside a kernel that predicts alone, learners have nothing to share.
             part = share / learned if learned > 0 else 1 / len(selected.components)
-            vectors = self._read(candidate.network, prepared, False).learned
+            reading = self._read(candidate.network, prepared, False)
+            vectors = reading.learned
             shape = dataclasses.replace(self._shape(len(prepared.classes), candidate.kinds), n_learners=count)
             features = check.user_features(self.features, candidate.network, vectors)
             model = self._model_on(candidate.network, shape, features)
@@ -317,7 +321,8 @@ class NodeFitting(Calibrated, EnsembleEstimator):
                     rounds,
                     lambda p, k=candidate.key: self._fingerprint(p + k, known.arrays()),  # type: ignore[misc]
                 )
-            components.append(Component.of(model, fitted.state, part, fitted.best_epochs, vectors))
+            space = reading.space(candidate.network)
+            components.append(Component.of(model, fitted.state, part, fitted.best_epochs, vectors, space))
             results.append(fitted)
             candidate.searched.clear()
             forget_checkpoints(shape, options)

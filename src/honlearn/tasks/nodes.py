@@ -163,6 +163,32 @@ class DGEClassifier(NodeFitting):
         check.example_weights(self._owner, class_weight, None, self.classes_, codes)
         return self._shape(len(self.classes_))
 
+    # --- updating ------------------------------------------------------------------------------------
+
+    def update(self, source: Any, *, features: Any = None, **reader_options: Any) -> DGEClassifier:
+        """Return the classifier on an updated network, with entities and contexts that it has not seen.
+
+        Nothing is trained. Entities of the fit keep what was learned of them; new ones are predicted from
+        their neighbours and their path vectors (:mod:`honlearn.tasks.update`). This classifier does not
+        change.
+
+        Parameters
+        ----------
+        source : paths, GramCounts or HigherOrderNetwork
+            New paths, as :func:`honlearn.read_paths` takes them; the counts of all paths, old and new
+            (:meth:`honlearn.GramCounts.update`); or the updated network. New paths are added to the counts
+            of a classifier that was fitted on paths or counts, and its networks are grown again by their
+            rules. One that was fitted on a network counts them on the contexts that the network has.
+        features : array, sparse matrix or DataFrame, optional
+            The features of all entities of the updated network, where the classifier reads features.
+        **reader_options
+            How paths are read: keywords of :func:`honlearn.read_paths`.
+        """
+        from honlearn.tasks.update import updated
+
+        check_is_fitted(self, "components_")
+        return updated(self, source, features, **reader_options)
+
     # --- what was fitted -----------------------------------------------------------------------------
 
     @property

@@ -40,11 +40,13 @@ from honlearn.tasks.storage import (
     NETWORK,
     OTHER_NETWORK,
     WEIGHTS,
+    SavedCounts,
     plain,
     read_config,
     read_tensors,
     write_model,
 )
+from honlearn.tasks.update_storage import UPDATE, restore_update, update_config, update_tensors
 
 if TYPE_CHECKING:
     import pandas
@@ -84,17 +86,23 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
     tensors = feature_tensors(model.features, model.network_)
     if model.kernel_proba_ is not None:
         tensors[_KERNEL] = torch.from_numpy(model.kernel_proba_)
+    other = other_network(model) if model.task == "nodes" else None
     if model.task == "nodes":
         config["components"] = [component_config(one, model.network_) for one in model.components_]
         for number, one in enumerate(model.components_):
             tensors |= component_tensors(one, f"component{number}.")
         config["uncertainty"] = uncertainty_config(model)
         tensors |= uncertainty_tensors(model)
+        config |= update_config(model, other)
+        tensors |= update_tensors(model)
     else:
         tensors |= {f"ensemble.{name}": tensor for name, tensor in model.ensemble_.state_dict().items()}
-    other = other_network(model) if model.task == "nodes" else None
+    counts = model.counts_ if model.task == "nodes" else None
+    if isinstance(counts, SavedCounts):
+        # A folder without the file still predicts, and so does its copy.
+        counts = counts.load() if counts.path.is_file() else None
     facts = getattr(model, "fit_facts_", None)
-    write_model(folder, type(model).__name__, config, tensors, model.network_, other, facts)
+    write_model(folder, type(model).__name__, config, tensors, model.network_, other, facts, counts)
 
 
 def _rows(table: pandas.DataFrame) -> list[dict[str, Any]]:
@@ -122,7 +130,7 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
     network = load_network(os.path.join(folder, NETWORK))
     given, classes = read_parameters(config, kinds[kind], _LEFT_OUT), read_classes(config)
     give_make(folder, given, make)
-    own = ("ensemble.", "component", HELD_BACK)
+    own = ("ensemble.", "component", HELD_BACK, UPDATE)
     beside = {name: t for name, t in tensors.items() if not name.startswith(own)}
     check_tensors(os.path.join(folder, WEIGHTS), beside, network.n_entities, len(classes))
     with built_from(folder, tensors, network):
@@ -147,6 +155,7 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
             other = load_network(os.path.join(folder, OTHER_NETWORK)) if files.has(OTHER_NETWORK) else None
             restore_components(model, config, tensors, other, make)
             restore_uncertainty(model, config.mapping("uncertainty"), tensors)
+            restore_update(model, config, tensors, other, os.fspath(folder))
         else:
             model.path_vectors_, model.architecture_ = None, shape
             prefix = "ensemble."

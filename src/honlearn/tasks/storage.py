@@ -1,5 +1,7 @@
 """Saved models: a folder with config.json, weights.safetensors, network.hon and a card; no pickle anywhere.
 
+A model that was fitted on paths or counts also has paths.counts, for its updates.
+
 In: a fitted estimator. Out: the folder, and from it an estimator that predicts the same bytes. The config
 holds the digest of every other file and of itself, so a damaged or edited folder is named as such.
 """
@@ -10,6 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,8 @@ from sklearn.base import BaseEstimator
 
 from honlearn import __version__
 from honlearn.errors import FormatError, InputError, MissingFileError
+from honlearn.hon.build import GramCounts
+from honlearn.hon.counts_file import load_counts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import KINDS
 from honlearn.stored import Fields, read_bytes, read_json, read_safetensors, shown
@@ -39,7 +44,28 @@ _OBJECTS: dict[str, Any] = {
 CONFIG, WEIGHTS, NETWORK = "config.json", "weights.safetensors", "network.hon"
 # A second network that some learners of a bag read.
 OTHER_NETWORK = "network-2.hon"
+# The counts of the paths that the network was grown from, for an update.
+COUNTS = "paths.counts"
 ADVICE = "save the model again"
+
+
+@dataclass(frozen=True)
+class SavedCounts:
+    """Counts in a model folder, read when an update asks for them: predictions do without."""
+
+    path: Path
+    digest: str
+
+    def load(self) -> GramCounts:
+        """Return the counts, as they were saved."""
+        if not self.path.is_file():
+            raise MissingFileError(
+                f"{self.path}: the counts of this model's paths are missing; copy the whole folder, or give "
+                "the counts of all paths to update"
+            )
+        if _digest(self.path) != self.digest:
+            raise FormatError(f"{self.path}: truncated or changed after it was written; save the model again")
+        return load_counts(self.path)
 
 
 def write_model(
@@ -50,6 +76,7 @@ def write_model(
     network: HigherOrderNetwork,
     other: HigherOrderNetwork | None = None,
     facts: FitFacts | None = None,
+    counts: GramCounts | None = None,
 ) -> None:
     """Write a model folder with its card; an existing one is replaced, anything else there is refused."""
     path = Path(folder)
@@ -64,7 +91,9 @@ def write_model(
         network.save(draft / NETWORK)
         if other is not None:
             other.save(draft / OTHER_NETWORK)
-        written = (WEIGHTS, NETWORK, *(() if other is None else (OTHER_NETWORK,)))
+        if counts is not None:
+            counts.save(draft / COUNTS)
+        written = [name for name in (WEIGHTS, NETWORK, OTHER_NETWORK, COUNTS) if (draft / name).is_file()]
         files = {name: _digest(draft / name) for name in written}
         whole = {
             "format": FORMAT,
@@ -133,7 +162,7 @@ def check_files(folder: str | os.PathLike[str], config: Fields, names: Sequence[
     """Compare files with the digests in the config; return the content of the last."""
     path, files = Path(folder), config.mapping("files")
     # A file that is not listed would be loaded unseen.
-    files.only(WEIGHTS, NETWORK, OTHER_NETWORK)
+    files.only(WEIGHTS, NETWORK, OTHER_NETWORK, COUNTS)
     content = b""
     for name in names:
         digest = files.text(name)

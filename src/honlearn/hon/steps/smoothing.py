@@ -313,4 +313,6 @@ def smooth(tree: ContextTree, *, weighted: bool = True) -> Smoothed:
     base = math.log2(tree.n_entities + 2)
     with np.errstate(divide="ignore"):
         bits, end = -np.log2(model.p), -np.log2(model.end)
-    return Smoothed(bits, end, -np.log2(np.minimum(model.gamma, 1.0)), base)
+    # Beside counts near 2**62 what is left for shorter contexts is too small for a number.
+    gamma = np.clip(model.gamma, np.finfo(np.float64).tiny, 1.0)
+    return Smoothed(bits, end, -np.log2(gamma), base)

@@ -1,0 +1,72 @@
+"""Counting a source of paths, chunk by chunk, on one thread or several.
+
+In: paths, or a stream larger than memory. Out: the trie of all counts. Which counter does the work depends on
+how many entities there are: packed keys (:mod:`honlearn.hon.count`) as long as a window fits 64 bits,
+numbered grams (:mod:`honlearn.hon.chain`) beyond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+
+from honlearn.errors import InputError
+from honlearn.hon.chain import ChainCounter
+from honlearn.hon.count import WindowCounter, capacity, merge
+from honlearn.hon.trie import Trie, trie_from_windows
+from honlearn.paths.paths import PathChunk, Paths
+from honlearn.paths.stream import PathStream
+
+
+def count_trie(source: Paths | PathStream, order: int, n_workers: int) -> Trie:
+    """Count with packed keys; from the chunk on whose vocabulary is too large for them, by numbered grams."""
+    chunks = _sized(source)
+    counters = [WindowCounter(order) for _ in range(n_workers)]
+    overflow = None
+    with ThreadPoolExecutor(n_workers) as pool:
+        pending: list[Future[None]] = []
+        for i, (chunk, vocabulary) in enumerate(chunks):
+            if vocabulary > capacity(order):
+                overflow = chunk, vocabulary
+                break
+            if n_workers == 1:
+                counters[0].add(chunk, vocabulary)
+                continue
+            if len(pending) == n_workers:
+                pending.pop(0).result()
+            pending.append(pool.submit(counters[i % n_workers].add, chunk, vocabulary))
+        for future in pending:
+            future.result()
+    if overflow is None:
+        return _packed_trie(counters, order, len(source.vocabulary))
+    chain = ChainCounter(order)
+    if any(len(counter) for counter in counters):
+        chain.add_trie(_packed_trie(counters, order, overflow[1]))
+    chain.add(*overflow)
+    for chunk, vocabulary in chunks:
+        chain.add(chunk, vocabulary)
+    return chain.trie(len(source.vocabulary))
+
+
+def _sized(source: Paths | PathStream) -> Iterator[tuple[PathChunk, int]]:
+    """Yield each chunk with a bound on the codes so far; raise before a count could overflow."""
+    bound, steps = 0, 0.0
+    for chunk in source.chunks():
+        if chunk.counts is not None:
+            steps += float(np.diff(chunk.offsets).astype(np.float64) @ chunk.counts)
+            if steps >= 2.0**62:
+                raise InputError("the counts of the paths add up to more than 2**62 steps; divide them all")
+        bound = max(bound, int(chunk.codes.max(initial=-1)) + 1)
+        yield chunk, bound
+
+
+def _packed_trie(counters: list[WindowCounter], order: int, vocabulary: int) -> Trie:
+    windows = np.empty(0, np.uint64), np.empty(0, np.int64)
+    vocabulary_bits = min(vocabulary, capacity(order))
+    for counter in counters:
+        counter.fit(vocabulary_bits)
+        windows = merge(windows, counter.windows())
+    bits = counters[0].bits
+    return trie_from_windows(windows, order, bits, vocabulary)
