@@ -12,7 +12,7 @@ import honlearn as hl
 from honlearn.errors import InputError, ParameterError
 from honlearn.experiments.evaluate import ModelSpec, NodeData, evaluate, plan
 from honlearn.experiments.folds import Folds
-from honlearn.experiments.links import LinkData, LinkProtocol
+from honlearn.experiments.link_data import LinkData, LinkProtocol
 from honlearn.experiments.measure import Bench, Plan, TableRow
 from honlearn.experiments.paper_tables import make_table, rows_of
 from honlearn.experiments.registry import find_model, model_names

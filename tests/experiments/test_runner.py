@@ -20,7 +20,8 @@ from honlearn.errors import DamageWarning, InputError
 from honlearn.experiments.estimate import duration, planned, seconds_of
 from honlearn.experiments.evaluate import Job, ModelSpec, NodeData, evaluate, plan
 from honlearn.experiments.folds import Folds
-from honlearn.experiments.links import GrownAnew, LinkData, LinkProtocol, LinkWork, plan_links
+from honlearn.experiments.link_data import LinkData, LinkProtocol, grown_from
+from honlearn.experiments.links import LinkWork, plan_links
 from honlearn.experiments.registry import find_model
 from honlearn.experiments.runner import JobError, Watch, run_all
 from honlearn.results.artefacts import answers_path
@@ -159,8 +160,7 @@ def test_records_do_not_depend_on_the_number_of_processes(data: NodeData, tmp_pa
 def test_work_on_links_that_was_sent_elsewhere_gives_the_same_record() -> None:
     made = hl.datasets.synthetic(3, n_nodes=40, n_hubs=4, n_destinations=8)
     hon = hl.grow(made.paths, order=2)
-    assert hon.parameters is not None
-    data = LinkData(hon, LinkProtocol(0.1, 1, rebuild=GrownAnew(made.paths, hon.parameters)))
+    data = LinkData(hon, LinkProtocol(0.1, 1), source=grown_from(made.paths, hon, "paths"))
     settings = {**QUICK, "pair_width": 4, "n_threads": 1}
     jobs = plan_links(data, [ModelSpec(find_model("dge-bag", "links"), settings)], 0)
     work, [sent] = pickle.loads(pickle.dumps((LinkWork(data), jobs)))

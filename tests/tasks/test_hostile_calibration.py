@@ -45,7 +45,6 @@ def test_a_temperature_out_of_range(model: Path, tmp_path: Path, temperature: An
         ("implied_coverage", lambda t: t[:7], "must be of kind f8"),
         ("extra", lambda t: torch.zeros(1), "held-back predictions are not whole"),
     ],
-    ids=str,
 )
 def test_held_back_predictions_of_another_model(
     model: Path, tmp_path: Path, name: str, change: Any, told: str
