@@ -1,0 +1,233 @@
+"""Why nodes have their classes: Shapley values over memories and neighbours, and deletions of paths.
+
+In: a fitted :class:`~honlearn.tasks.nodes.DGEClassifier`, codes of entities. Out: one :class:`NodeReasons`
+for each, numbers and codes without names. Three questions are asked of every entity:
+
+* memory: the prediction is a mean over relatives by Eq. 3, so a context is left out by weighing the others
+  again. The players are contexts; with none of them the base node predicts alone.
+* neighbours: the players are entities next to the node. One that is left out sends its relatives no messages;
+  with none of them a node has its features alone.
+* paths: of one context alone, an entity that follows is left out.
+
+Which players are worth a value of their own is decided by deleting each alone; the others are one player.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.ensemble.deletion import Deletions
+from honlearn.tasks.explain.games import Answered, Asked, Part, answered, count_copies
+from honlearn.tasks.explain.players import Family, Gram, Groups, candidates, family, normalised, strongest
+from honlearn.tasks.explain.shapley import from_values, planned, shapley_values
+from honlearn.tasks.link_split import hide_pairs
+
+# Copies of nodes whose rows are held at once.
+_COPIES = 1 << 15
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Players of one question, each a set of entities or contexts, with Shapley values and deletions.
+
+    `members` [n], `values` [n] and `without` [n], in probability of the explained class; `is_rest` says that
+    the last player stands for all that were not worth a value of their own.
+    """
+
+    members: tuple[tuple[Any, ...], ...]
+    values: Numbers
+    without: Numbers
+    is_rest: bool
+
+
+@dataclass(frozen=True)
+class NodeReasons:
+    """What moved the prediction for an entity.
+
+    `proba` [C] is the prediction, `base_alone`, `no_neighbors` and `no_kernel` [C] what it would be;
+    `memory` and `neighbors` are players, `paths` the entities of a path, oldest first, with the probability
+    without it.
+    """
+
+    entity: int
+    label: int
+    proba: Numbers
+    base_alone: Numbers
+    no_neighbors: Numbers
+    no_kernel: Numbers
+    memory: Effects
+    neighbors: Effects
+    paths: tuple[tuple[tuple[int, ...], float], ...]
+
+
+class NodeExplainer:
+    """Explains predictions of a fitted classifier; `top` players of each question have values of their own."""
+
+    def __init__(self, model: Any, top: int, seed: int = 0) -> None:
+        self.model, self.top, self.seed, self.run = model, top, seed, model._runtime()
+        self.parts = [
+            Part(Deletions(one.model, one.ensemble, self.run, hide_pairs), one.share)
+            for one in model.components_
+        ]
+        share = 0.0 if model.kernel_proba_ is None else float(model.kernel_share_)
+        self.kernel_share, self.kernel = share, model.kernel_proba_
+
+    def explain(self, entities: Sequence[int], labels: Sequence[int | None]) -> Iterator[NodeReasons]:
+        """Yield the reasons for each entity's probability of a class, None for the most probable one."""
+        with self.run.threads():
+            for block in self._blocks(entities, labels):
+                yield from self._explained(*block)
+
+    def _blocks(
+        self, entities: Sequence[int], labels: Sequence[int | None]
+    ) -> Iterator[tuple[list[Asked], list[int | None]]]:
+        """Yield the first question to entities in blocks: the prediction, and it without each neighbour."""
+        asked: list[Asked] = []
+        wanted: list[int | None] = []
+        size = 0
+        for entity, label in zip(entities, labels, strict=True):
+            asked.append(self._first(int(entity)))
+            wanted.append(label)
+            size += count_copies(asked[-1])
+            if size >= _COPIES:
+                yield asked, wanted
+                asked, wanted, size = [], [], 0
+        if asked:
+            yield asked, wanted
+
+    def _first(self, entity: int) -> Asked:
+        families = tuple(
+            family(part.deletions.network, part.deletions.probabilities, entity) for part in self.parts
+        )
+        groups = candidates(entity, [part.deletions.network for part in self.parts], families)
+        bits = np.uint64(1) << np.arange(len(groups.members), dtype=np.uint64)
+        everyone = np.uint64(groups.everyone)
+        return Asked(families, groups, np.concatenate([[everyone], everyone ^ bits]).astype(np.uint64))
+
+    def _explained(self, asked: list[Asked], labels: list[int | None]) -> Iterator[NodeReasons]:
+        first = answered(self.parts, asked)
+        deleted = [self._mixed(one.groups.entity, a.coalition_proba()) for one, a in zip(asked, first)]
+        chosen = [int(p[0].argmax()) if label is None else label for p, label in zip(deleted, labels)]
+        players = [
+            strongest(one.groups, p[0, c] - p[1:, c], self.top)
+            for one, p, c in zip(asked, deleted, chosen, strict=True)
+        ]
+        seconds = [
+            Asked(one.families, groups, planned(len(groups.members), self.seed))
+            for one, groups in zip(asked, players, strict=True)
+        ]
+        yield from map(self._reasons, asked, first, deleted, chosen, seconds, self._answered(seconds))
+
+    def _answered(self, asked: list[Asked]) -> Iterator[Answered]:
+        """Yield the answers in blocks of bounded memory."""
+        block: list[Asked] = []
+        size = 0
+        for one in asked:
+            block.append(one)
+            size += count_copies(one)
+            if size >= _COPIES:
+                yield from answered(self.parts, block)
+                block, size = [], 0
+        if block:
+            yield from answered(self.parts, block)
+
+    def _reasons(
+        self,
+        asked: Asked,
+        first: Answered,
+        deleted: Numbers,
+        label: int,
+        second: Asked,
+        values: Answered,
+    ) -> NodeReasons:
+        entity = asked.groups.entity
+        proba = self._mixed(entity, values.coalition_proba())
+        return NodeReasons(
+            entity,
+            label,
+            deleted[0],
+            self._mixed(entity, first.relatives_proba([_only_base(one) for one in first.families]))[0],
+            proba[0],
+            first.coalition_proba()[0],
+            self._memory(entity, first, label),
+            self._neighbors(second, proba[:, label]),
+            self._paths(asked, first, float(deleted[0, label]), label),
+        )
+
+    def _neighbors(self, asked: Asked, values: Numbers) -> Effects:
+        """Return Shapley values of groups of neighbours from the values of the planned coalitions."""
+        members, coalitions = asked.groups.members, asked.coalitions
+        found = from_values(len(members), coalitions, values, self.seed)
+        but_one = [asked.groups.everyone ^ (1 << number) for number in range(len(members))]
+        without = values[np.searchsorted(coalitions, np.array(but_one, np.uint64))]
+        return Effects(tuple(tuple(m.tolist()) for m in members), found, without, _is_rest(members))
+
+    def _memory(self, entity: int, first: Answered, label: int) -> Effects:
+        """Return Shapley values of contexts, those that change least together."""
+        contexts = first.contexts
+        alone = self._without(entity, first, [{gram} for gram in contexts], label)
+        full = self._without(entity, first, [set()], label)[0]
+        order = np.argsort(-np.abs(full - alone), kind="stable").tolist()
+        sets = [{contexts[i]} for i in order]
+        if len(sets) > self.top + 1:
+            sets = [*sets[: self.top], set().union(*sets[self.top :])]
+
+        def value(bits: NDArray[np.uint64]) -> Numbers:
+            left = [
+                set().union(*(one for i, one in enumerate(sets) if not (b >> i) & 1)) for b in bits.tolist()
+            ]
+            return self._without(entity, first, left, label)
+
+        found = shapley_values(len(sets), value, self.seed)
+        without = self._without(entity, first, sets, label)
+        return Effects(tuple(tuple(sorted(one)) for one in sets), found, without, _is_rest(sets))
+
+    def _without(self, entity: int, first: Answered, left_out: Sequence[set[Gram]], label: int) -> Numbers:
+        """Return the probability of a class without each of these sets of contexts."""
+        if not left_out:
+            return np.zeros(0)
+        weights = [np.stack([one.of(grams) for grams in left_out]) for one in first.families]
+        return self._mixed(entity, first.relatives_proba(weights))[:, label]
+
+    def _paths(
+        self, asked: Asked, first: Answered, full: float, label: int
+    ) -> tuple[tuple[tuple[int, ...], float], ...]:
+        """Return the paths through the contexts that move the prediction most, and it without each."""
+        alone = {int(m[0]): g for g, m in enumerate(asked.groups.members) if len(m) == 1}
+        found: dict[tuple[int, ...], float] = {}
+        for number, (part, one) in enumerate(zip(self.parts, first.families, strict=True)):
+            network = part.deletions.network
+            for place, gram in enumerate(one.grams):
+                if len(gram) == 1:
+                    continue
+                node = int(one.nodes[place])
+                follow = network.base[network.indices[network.indptr[node] : network.indptr[node + 1]]]
+                effects = (1 - self.kernel_share) * first.path_effects(number, place)[1:, label]
+                for entity in np.unique(follow).tolist():
+                    if entity in alone:
+                        path = (*reversed(gram), entity)
+                        found[path] = found.get(path, 0.0) + float(effects[alone[entity]])
+        best = sorted(found.items(), key=lambda item: (-abs(item[1]), item[0]))[: self.top]
+        return tuple((path, full - effect) for path, effect in best)
+
+    def _mixed(self, entity: int, proba: Numbers) -> Numbers:
+        """Return the probabilities of the learners mixed with those of the path kernel."""
+        if self.kernel is None:
+            return proba
+        of_kernel = self.kernel[entity].astype(np.float64)
+        return np.asarray((1 - self.kernel_share) * proba + self.kernel_share * of_kernel)
+
+
+def _only_base(one: Family) -> Numbers:
+    return normalised(np.zeros((1, len(one.weights))))
+
+
+def _is_rest(members: Sequence[Any]) -> bool:
+    return bool(len(members)) and len(members[-1]) > 1
