@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -28,12 +29,31 @@ class Part(NamedTuple):
     share: float
 
 
-class Asked(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Asked:
     """What is asked of one entity: its family in each part, its groups, and coalitions of these."""
 
     families: tuple[Family, ...]
     groups: Groups
     coalitions: NDArray[np.uint64]
+
+    @cached_property
+    def plans(self) -> tuple[Plan, ...]:
+        """The copies of relatives that each part computes."""
+        return tuple(_plan(one, self.groups, self.coalitions) for one in self.families)
+
+    @property
+    def n_copies(self) -> int:
+        """How many copies of nodes it takes, in the part that takes most."""
+        return max(len(plan.groups) for plan in self.plans)
+
+
+class Plan(NamedTuple):
+    """Copies of relatives: `nodes` and `groups` read [K], and the place of each relative's coalition [R, S]."""
+
+    nodes: NDArray[np.int32]
+    groups: NDArray[np.uint64]
+    places: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,40 +111,28 @@ def answered(parts: Sequence[Part], asked: Sequence[Asked]) -> list[Answered]:
     players = as_players([one.groups for one in asked], n_entities)
     rows: list[list[NDArray[np.float32]]] = [[] for _ in asked]
     for number, part in enumerate(parts):
-        plans = [_plan(one.families[number], one.groups, one.coalitions) for one in asked]
-        origin = [
-            np.repeat(one.families[number].nodes, [len(masks) for masks in masks_of])
-            for one, (masks_of, _) in zip(asked, plans, strict=True)
-        ]
-        groups = [masks for masks_of, _ in plans for masks in masks_of]
-        copies = Copies(np.concatenate(origin), np.concatenate(groups), players)
-        table, start = part.deletions.rows(copies), 0
-        for found, (masks_of, places) in zip(rows, plans, strict=True):
-            size = sum(map(len, masks_of))
-            found.append(table[:, start : start + size][:, places])
-            start += size
+        plans = [one.plans[number] for one in asked]
+        nodes, groups = (np.concatenate(arrays) for arrays in zip(*(p[:2] for p in plans), strict=True))
+        table, start = part.deletions.rows(Copies(nodes, groups, players)), 0
+        for found, plan in zip(rows, plans, strict=True):
+            found.append(table[:, start : start + len(plan.nodes)][:, plan.places])
+            start += len(plan.nodes)
     return [
         Answered(tuple(parts), one.families, tuple(found)) for one, found in zip(asked, rows, strict=True)
     ]
 
 
-def count_copies(one: Asked) -> int:
-    """Return how many copies of nodes an entity takes, in the part that takes most."""
-    return max(sum(map(len, _plan(each, one.groups, one.coalitions)[0])) for each in one.families)
-
-
-def _plan(
-    relatives: Family, groups: Groups, coalitions: NDArray[np.uint64]
-) -> tuple[list[NDArray[np.uint64]], NDArray[np.int64]]:
-    """Return for each relative the distinct groups that it reads, and where each coalition's row is [R, S].
+def _plan(relatives: Family, groups: Groups, coalitions: NDArray[np.uint64]) -> Plan:
+    """Return the copies of relatives that coalitions need.
 
     A relative takes no notice of groups that are not next to it, so that coalitions fall together.
     """
-    masks, places, start = [], np.empty((len(relatives.nodes), len(coalitions)), np.int64), 0
+    nodes, masks, start = [], [], 0
+    places = np.empty((len(relatives.nodes), len(coalitions)), np.int64)
     for row, near in enumerate(relatives.near):
-        read = coalitions & np.uint64(groups.touching(near))
-        distinct, where = np.unique(read, return_inverse=True)
+        distinct, where = np.unique(coalitions & groups.touching(near), return_inverse=True)
+        nodes.append(np.full(len(distinct), relatives.nodes[row]))
         masks.append(distinct)
         places[row] = start + where.ravel()
         start += len(distinct)
-    return masks, places
+    return Plan(np.concatenate(nodes), np.concatenate(masks), places)

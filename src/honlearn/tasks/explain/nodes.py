@@ -14,7 +14,7 @@ Which players are worth a value of their own is decided by deleting each alone; 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.ensemble.deletion import Deletions
-from honlearn.tasks.explain.games import Answered, Asked, Part, answered, count_copies
+from honlearn.tasks.explain.games import Answered, Asked, Part, answered
 from honlearn.tasks.explain.players import Family, Gram, Groups, candidates, family, normalised, strongest
-from honlearn.tasks.explain.shapley import from_values, planned, shapley_values
+from honlearn.tasks.explain.shapley import MOST, from_values, planned
 from honlearn.tasks.link_split import hide_pairs
 
 # Copies of nodes whose rows are held at once.
@@ -95,7 +95,7 @@ class NodeExplainer:
         for entity, label in zip(entities, labels, strict=True):
             asked.append(self._first(int(entity)))
             wanted.append(label)
-            size += count_copies(asked[-1])
+            size += asked[-1].n_copies
             if size >= _COPIES:
                 yield asked, wanted
                 asked, wanted, size = [], [], 0
@@ -131,7 +131,7 @@ class NodeExplainer:
         size = 0
         for one in asked:
             block.append(one)
-            size += count_copies(one)
+            size += one.n_copies
             if size >= _COPIES:
                 yield from answered(self.parts, block)
                 block, size = [], 0
@@ -157,43 +157,38 @@ class NodeExplainer:
             proba[0],
             first.coalition_proba()[0],
             self._memory(entity, first, label),
-            self._neighbors(second, proba[:, label]),
+            _effects(_tuples(second.groups), second.coalitions, proba[:, label], self.seed),
             self._paths(asked, first, float(deleted[0, label]), label),
         )
 
-    def _neighbors(self, asked: Asked, values: Numbers) -> Effects:
-        """Return Shapley values of groups of neighbours from the values of the planned coalitions."""
-        members, coalitions = asked.groups.members, asked.coalitions
-        found = from_values(len(members), coalitions, values, self.seed)
-        but_one = [asked.groups.everyone ^ (1 << number) for number in range(len(members))]
-        without = values[np.searchsorted(coalitions, np.array(but_one, np.uint64))]
-        return Effects(tuple(tuple(m.tolist()) for m in members), found, without, _is_rest(members))
-
     def _memory(self, entity: int, first: Answered, label: int) -> Effects:
         """Return Shapley values of contexts, those that change least together."""
-        contexts = first.contexts
-        alone = self._without(entity, first, [{gram} for gram in contexts], label)
-        full = self._without(entity, first, [set()], label)[0]
-        order = np.argsort(-np.abs(full - alone), kind="stable").tolist()
-        sets = [{contexts[i]} for i in order]
-        if len(sets) > self.top + 1:
-            sets = [*sets[: self.top], set().union(*sets[self.top :])]
+        contexts = first.contexts[:MOST]
+        each = {gram: number for number, gram in enumerate(contexts)}
+        everyone = (1 << len(contexts)) - 1
+        but_one = [everyone, *(everyone ^ (1 << number) for number in range(len(contexts)))]
+        full, *alone = self._with_contexts(entity, first, each, but_one, label)
+        order = np.argsort(-np.abs(full - np.array(alone)), kind="stable").tolist()
+        sets = [(contexts[number],) for number in order]
+        if len(sets) > self.top + 1 or len(first.contexts) > MOST:
+            known = {gram for one in sets[: self.top] for gram in one}
+            sets = [*sets[: self.top], tuple(gram for gram in first.contexts if gram not in known)]
+        player = {gram: number for number, one in enumerate(sets) for gram in one}
+        coalitions = planned(len(sets), self.seed)
+        values = self._with_contexts(entity, first, player, coalitions, label)
+        return _effects(sets, coalitions, values, self.seed)
 
-        def value(bits: NDArray[np.uint64]) -> Numbers:
-            left = [
-                set().union(*(one for i, one in enumerate(sets) if not (b >> i) & 1)) for b in bits.tolist()
-            ]
-            return self._without(entity, first, left, label)
-
-        found = shapley_values(len(sets), value, self.seed)
-        without = self._without(entity, first, sets, label)
-        return Effects(tuple(tuple(sorted(one)) for one in sets), found, without, _is_rest(sets))
-
-    def _without(self, entity: int, first: Answered, left_out: Sequence[set[Gram]], label: int) -> Numbers:
-        """Return the probability of a class without each of these sets of contexts."""
-        if not left_out:
-            return np.zeros(0)
-        weights = [np.stack([one.of(grams) for grams in left_out]) for one in first.families]
+    def _with_contexts(
+        self,
+        entity: int,
+        first: Answered,
+        player: Mapping[Gram, int],
+        coalitions: Sequence[int] | NDArray[np.uint64],
+        label: int,
+    ) -> Numbers:
+        """Return the probability of a class where only the contexts in each coalition are left."""
+        bits = np.asarray(coalitions, np.uint64)
+        weights = [one.kept(player, bits) for one in first.families]
         return self._mixed(entity, first.relatives_proba(weights))[:, label]
 
     def _paths(
@@ -229,5 +224,16 @@ def _only_base(one: Family) -> Numbers:
     return normalised(np.zeros((1, len(one.weights))))
 
 
-def _is_rest(members: Sequence[Any]) -> bool:
-    return bool(len(members)) and len(members[-1]) > 1
+def _tuples(groups: Groups) -> list[tuple[int, ...]]:
+    return [tuple(member.tolist()) for member in groups.members]
+
+
+def _effects(
+    members: Sequence[tuple[Any, ...]], coalitions: NDArray[np.uint64], values: Numbers, seed: int
+) -> Effects:
+    """Return the players with their Shapley values, from the values of the planned coalitions."""
+    everyone = (1 << len(members)) - 1
+    but_one = np.array([everyone ^ (1 << number) for number in range(len(members))], np.uint64)
+    without = values[np.searchsorted(coalitions, but_one)]
+    found = from_values(len(members), coalitions, values, seed)
+    return Effects(tuple(members), found, without, bool(members) and len(members[-1]) > 1)

@@ -6,8 +6,9 @@ groups of neighbours each of them reads, and the groups. Entities have the same 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -32,10 +33,15 @@ class Family(NamedTuple):
     grams: tuple[Gram, ...]
     near: tuple[NDArray[np.int32], ...]
 
-    def of(self, left_out: set[Gram]) -> NDArray[np.float64]:
-        """Return the weights without some relatives, which sum to 1; the base node where none is left."""
-        kept = np.array([gram not in left_out for gram in self.grams])
-        return normalised(np.where(kept, self.weights, 0.0))
+    def kept(self, player: Mapping[Gram, int], coalitions: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """Return the weights [B, R] where only relatives in a coalition are left, which sum to 1.
+
+        `player` numbers the contexts; other relatives are always there. Where no weight is left, the base
+        node has all of it.
+        """
+        number = np.array([player.get(gram, MOST) for gram in self.grams], np.uint64)
+        read = (coalitions[:, None] >> number) & np.uint64(1)
+        return normalised(np.where((number == MOST) | (read == 1), self.weights, 0.0))
 
 
 def normalised(weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -87,10 +93,18 @@ class Groups:
         """The coalition of all groups."""
         return (1 << len(self.members)) - 1
 
-    def touching(self, near: NDArray[np.int32]) -> int:
-        """Return the groups, as bits, that have one of these entities."""
-        there = (np.isin(member, near, assume_unique=True).any() for member in self.members)
-        return sum(1 << number for number, any_there in enumerate(there) if any_there)
+    @cached_property
+    def _bits(self) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+        """The entities of all groups, ascending, and the bit of the group that each is in."""
+        entities = np.concatenate([np.zeros(0, np.int32), *self.members])
+        number = np.repeat(np.arange(len(self.members), dtype=np.uint64), [len(m) for m in self.members])
+        order = np.argsort(entities, kind="stable")
+        return entities[order], np.uint64(1) << number[order]
+
+    def touching(self, near: NDArray[np.int32]) -> np.uint64:
+        """Return the groups, as bits, that have one of these entities, all of which are in some group."""
+        entities, bits = self._bits
+        return np.uint64(np.bitwise_or.reduce(bits[np.searchsorted(entities, near)], initial=0))
 
 
 def candidates(entity: int, networks: Sequence[HigherOrderNetwork], families: Sequence[Family]) -> Groups:

@@ -36,7 +36,7 @@ def shapley_values(n_players: int, value: ValueFunction, seed: int = 0, orders: 
     seed : decides the orders where these are sampled.
     orders : how many orders are sampled, an even number.
 
-    >>> shapley_values(3, lambda bits: (bits.astype(float) >= 6)[:, None])[:, 0].round(3).tolist()
+    >>> shapley_values(3, lambda coalitions: (coalitions >= 6).astype(float)).round(3).tolist()
     [0.0, 0.5, 0.5]
     """
     if not 0 <= n_players <= MOST:
