@@ -18,6 +18,7 @@ from honlearn.paths.paths import Paths
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.tasks import parameters as check
 from honlearn.tasks.component import mixed_proba
+from honlearn.tasks.explain.kernel import example_reasons
 from honlearn.tasks.explain.naming import Naming
 from honlearn.tasks.explain.nodes import NodeExplainer
 from honlearn.tasks.explain.shapley import MOST
@@ -40,8 +41,11 @@ def explain_nodes(
     naming = Naming(model.network_, paths, model.classes_)
     first_order = _on_first_order(model, entities)
     found = NodeExplainer(model, top).explain(entities.tolist(), [wanted] * len(entities))
-    for number, reasons in enumerate(found):
-        yield naming.explanation(reasons, None if first_order is None else first_order[number])
+    share, terms = model.kernel_share_, model.kernel_terms_
+    for number, one in enumerate(found):
+        told = (one.entity, one.label, float(one.proba[one.label]), top)
+        examples = example_reasons(terms, share, *told, model.network_.vocabulary, model.classes_)
+        yield naming.explanation(one, None if first_order is None else first_order[number], examples)
 
 
 def check_paths(owner: str, paths: object) -> None:
