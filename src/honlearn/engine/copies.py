@@ -7,7 +7,7 @@ before. A neighbour that is left out sends no message to the copy, in any layer;
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,9 @@ class CopiedNeighborhood(ExactNeighborhood):
             _appended(part, *_read(part, roots, copies, near, is_first=True), plain=n * near.mask.active)
             for part in first.parts
         )
-        own = _with_copies(first.own.indices[0], roots, n, near.base[origin], near.mask.active)
+        own: NDArray[np.int32] = _with_copies(
+            first.own.indices[0], roots, n, near.base[origin], near.mask.active
+        )
         self._loop = None
         if near._loop is not None:
             self._loop = _with_copies(near._loop, roots, n, near._loop[origin], near.mask.active)
@@ -77,12 +79,12 @@ class CopiedNeighborhood(ExactNeighborhood):
 
 
 def _with_copies(
-    values: NDArray[np.int32] | NDArray[np.float32],
-    rows: NDArray[np.integer],
+    values: NDArray[Any],
+    rows: NDArray[np.integer[Any]],
     n: int,
-    plain: NDArray[np.int32] | NDArray[np.float32],
+    plain: NDArray[Any],
     is_masked: bool,
-) -> NDArray[np.int32] | NDArray[np.float32]:
+) -> NDArray[Any]:
     """Return values of rows with those of copies: behind all, and where masked `plain` ones behind n."""
     if not is_masked:
         return np.concatenate([values, values[rows]])
@@ -90,7 +92,7 @@ def _with_copies(
 
 
 def _read(
-    part: Rows, rows: NDArray[np.integer], copies: Copies, near: ExactNeighborhood, is_first: bool
+    part: Rows, rows: NDArray[np.integer[Any]], copies: Copies, near: ExactNeighborhood, is_first: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
     """Return how many entries of its row each copy reads, and these: numbers [K], places and weights [E']."""
     starts, sizes = part.indptr[rows], part.indptr[rows + 1] - part.indptr[rows]

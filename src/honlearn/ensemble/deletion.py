@@ -23,6 +23,7 @@ from honlearn.ensemble.ensemble import Ensemble, Surroundings, surroundings
 from honlearn.ensemble.inference import chunk_size
 from honlearn.ensemble.node_model import NodeModel
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.learners.base import Learner
 from honlearn.sampling.pairs import Pairs
 from honlearn.seeds import derive_seed
 
@@ -68,7 +69,7 @@ class Deletions:
     def proba(self, mixed: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the class probabilities [B, C] of mixtures [A, B, D] of rows."""
         if not self.shape.is_joint:
-            return mixed[0].astype(np.float64)
+            return np.asarray(mixed[0], np.float64)
         logits = self.ensemble.head(torch.from_numpy(np.ascontiguousarray(mixed)).to(self.run.device))[0]
         return np.asarray(torch.softmax(logits.double(), 1).cpu().numpy(), np.float64)
 
@@ -110,6 +111,9 @@ class Deletions:
             return np.asarray(proba.float().cpu().numpy(), np.float32)
 
 
-def _reading_all(kind: object) -> object:
+def _reading_all(kind: Learner) -> Learner:
     """Return the learner as it is, but reading whole neighbourhoods."""
-    return clone(kind).set_params(fan_outs=None) if getattr(kind, "fan_outs", None) is not None else kind
+    if getattr(kind, "fan_outs", None) is None:
+        return kind
+    out: Learner = clone(kind).set_params(fan_outs=None)
+    return out

@@ -66,7 +66,7 @@ class KernelTerms:
     @property
     def n_classes(self) -> int:
         """The number of classes, C."""
-        return self.calibration.shape[2]
+        return int(self.calibration.shape[2])
 
     @cached_property
     def _landmarks(self) -> Rows:
@@ -106,6 +106,12 @@ class KernelTerms:
     def proba(self, entity: int) -> Rows:
         """Return the kernel's class probabilities of an entity, [C]."""
         return self._calibrated(entity, self.weights(entity) @ self._truth)
+
+    def without(self, entity: int, places: NDArray[np.int64]) -> Rows:
+        """Return the class probabilities of an entity without the terms of some labelled ones, [C]."""
+        weights = self.weights(entity)
+        weights[places] = 0.0
+        return self._calibrated(entity, weights @ self._truth)
 
     def without_each(self, entity: int) -> Rows:
         """Return the class probabilities of an entity without the term of each labelled one, [n, C]."""

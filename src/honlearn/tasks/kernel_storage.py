@@ -1,7 +1,7 @@
 """How the terms of a path kernel are saved with a model, and made again.
 
-In: weighted :class:`~honlearn.path_kernel.terms.KernelTerms`, or their config and tensors from a model folder,
-all of it checked. Out: the other. Kernels on several networks were fitted on the same labelled entities.
+In: :class:`~honlearn.path_kernel.terms.KernelTerms` with their shares, or config and tensors from a model
+folder, all of it checked. Out: the other. Kernels on several networks were fitted on the same entities.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ needs the whole network once, such as predictions on the first-order network, is
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,7 +67,7 @@ def class_code(owner: str, classes: NDArray[Any], label: object) -> int:
     return names.index(str(label))
 
 
-def _on_first_order(model: DGEClassifier, entities: Sequence[int]) -> NDArray[np.float64] | None:
+def _on_first_order(model: DGEClassifier, entities: NDArray[np.int32]) -> NDArray[np.float64] | None:
     """Return the probabilities [B, C] of the same learners where they read the first-order network.
 
     None where the network has no memory, or its first-order network other entities.
@@ -84,9 +84,8 @@ def _on_first_order(model: DGEClassifier, entities: Sequence[int]) -> NDArray[np
         network = firsts[id(one.model.network)]
         read = dataclasses.replace(one.model, network=network, sampler=RelativeSampler(network))
         inferences.append(read.inference(one.ensemble, run, 0))
-    nodes = np.asarray(entities, np.int32)
     with run.threads():
-        proba = mixed_proba(model.components_, inferences, nodes).astype(np.float64)
+        proba = mixed_proba(model.components_, inferences, entities).astype(np.float64)
     if model.kernel_proba_ is None:
         return proba
-    return (1 - model.kernel_share_) * proba + model.kernel_share_ * model.kernel_proba_[nodes]
+    return (1 - model.kernel_share_) * proba + model.kernel_share_ * model.kernel_proba_[entities]

@@ -49,7 +49,7 @@ class Asked:
 
 
 class Plan(NamedTuple):
-    """Copies of relatives: `nodes` and `groups` read [K], and the place of each relative's coalition [R, S]."""
+    """Copies of relatives: `nodes` and `groups` read [K]; where each relative's coalitions are, [R, S]."""
 
     nodes: NDArray[np.int32]
     groups: NDArray[np.uint64]

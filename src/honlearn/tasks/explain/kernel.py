@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.paths.vocabulary import Vocabulary
 from honlearn.path_kernel.terms import KernelTerms
+from honlearn.paths.vocabulary import Vocabulary
 from honlearn.tasks.explain.value import Reason
 
 

@@ -6,7 +6,7 @@ explanations that can be shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,41 +50,53 @@ class Naming:
         name, of_class = self.network.vocabulary[entity], str(self.classes[label])
         return Explanation(name, of_class, float(found.proba[label]), tuple(references), tuple(reasons))
 
-    def _memories(self, effects: Effects) -> list[Reason]:
-        def reason(grams: Sequence[tuple[int, ...]]) -> tuple[str, Support]:
-            if len(grams) > 1:
-                return f"{len(grams):,} other memories", Support(None, "")
-            names = [self.network.vocabulary[entity] for entity in grams[0]]
-            counted = self.counts.memory(grams[0])
-            if self.paths is None:
-                return SEPARATOR.join(names), counted
-            whole = self.paths.gram(names[::-1])
-            return SEPARATOR.join(names), _joined(whole, counted)
+    def memory(self, gram: Sequence[int], without: float, value: float | None = None) -> Reason:
+        """Return a context as a reason; a gram is newest first."""
+        names = [self.network.vocabulary[entity] for entity in gram]
+        support = self.counts.memory(gram)
+        if self.paths is not None:
+            support = _joined(self.paths.gram(names[::-1]), support)
+        return Reason("memory", SEPARATOR.join(names), value, without, support.count, support.text)
 
-        return _reasons("memory", effects, reason)
+    def edge(self, entity: int, other: int, without: float) -> Reason:
+        """Return the edges between two entities as a reason."""
+        name = " – ".join(self.network.vocabulary[code] for code in (entity, other))
+        support = self._of_pair(entity, other)
+        return Reason("neighbor", name, None, without, support.count, support.text)
+
+    def _of_pair(self, entity: int, other: int) -> Support:
+        own, name = (self.network.vocabulary[code] for code in (entity, other))
+        counted = self.counts.neighbor(entity, other)
+        return counted if self.paths is None else _joined(self.paths.either(own, name), counted)
+
+    def _memories(self, effects: Effects) -> list[Reason]:
+        def reason(grams: Sequence[tuple[int, ...]], without: float, value: float) -> Reason:
+            if len(grams) > 1:
+                return Reason("memory", f"{len(grams):,} other memories", value, without)
+            return self.memory(grams[0], without, value)
+
+        return _reasons(effects, reason)
 
     def _neighbors(self, entity: int, effects: Effects) -> list[Reason]:
-        def reason(others: Sequence[int]) -> tuple[str, Support]:
+        def reason(others: Sequence[int], without: float, value: float) -> Reason:
             if len(others) > 1:
-                return f"{len(others):,} other neighbours", Support(None, "")
-            own, other = (self.network.vocabulary[code] for code in (entity, others[0]))
-            counted = self.counts.neighbor(entity, others[0])
-            return other, counted if self.paths is None else _joined(self.paths.either(own, other), counted)
+                return Reason("neighbor", f"{len(others):,} other neighbours", value, without)
+            name = self.network.vocabulary[others[0]]
+            support = self._of_pair(entity, others[0])
+            return Reason("neighbor", name, value, without, support.count, support.text)
 
-        return _reasons("neighbor", effects, reason)
+        return _reasons(effects, reason)
 
     def _path(self, entities: Sequence[int], without: float) -> Reason:
         names = [self.network.vocabulary[entity] for entity in entities]
         support = self.counts.path(entities) if self.paths is None else self.paths.gram(names)
-        return Reason("path", ARROW.join(names), None, without, *support)
+        return Reason("path", ARROW.join(names), None, without, support.count, support.text)
 
 
-def _reasons(kind: str, effects: Effects, reason: Any) -> list[Reason]:
+def _reasons(effects: Effects, reason: Callable[[Any, float, float], Reason]) -> list[Reason]:
     """Return the players as reasons, by the size of their values, what is left of them last."""
-    found = []
-    for members, value, without in zip(effects.members, effects.values, effects.without, strict=True):
-        name, support = reason(members)
-        found.append(Reason(kind, name, float(value), float(without), *support))
+    players = zip(effects.members, effects.without.tolist(), effects.values.tolist(), strict=True)
+    found = [reason(*player) for player in players]
     last = found[len(found) - effects.is_rest :]
     head = found[: len(found) - effects.is_rest]
     return sorted(head, key=lambda one: -abs(one.value or 0.0)) + last

@@ -68,7 +68,7 @@ class NodeReasons:
 
 
 class NodeExplainer:
-    """Explains predictions of a fitted classifier; `top` players of each question have values of their own."""
+    """Explains predictions of a fitted classifier; `top` players of a question have values of their own."""
 
     def __init__(self, model: Any, top: int, seed: int = 0) -> None:
         self.model, self.top, self.seed, self.run = model, top, seed, model._runtime()
@@ -102,19 +102,49 @@ class NodeExplainer:
         if asked:
             yield asked, wanted
 
-    def _first(self, entity: int) -> Asked:
-        families = tuple(
+    def _families(self, entity: int) -> tuple[Family, ...]:
+        return tuple(
             family(part.deletions.network, part.deletions.probabilities, entity) for part in self.parts
         )
+
+    def _first(self, entity: int) -> Asked:
+        families = self._families(entity)
         groups = candidates(entity, [part.deletions.network for part in self.parts], families)
         bits = np.uint64(1) << np.arange(len(groups.members), dtype=np.uint64)
         everyone = np.uint64(groups.everyone)
         return Asked(families, groups, np.concatenate([[everyone], everyone ^ bits]).astype(np.uint64))
 
+    def without_neighbors(self, entity: int, sets: Sequence[Sequence[int]]) -> Numbers:
+        """Return the class probabilities of an entity without each of these sets of neighbours, [B, C]."""
+        families = self._families(entity)
+        every = np.unique(np.concatenate([near for one in families for near in one.near]))
+        asked = []
+        for left_out in sets:
+            groups = Groups(entity, (np.setdiff1d(every, left_out), np.unique(np.array(left_out, np.int32))))
+            asked.append(Asked(families, groups, np.ones(1, np.uint64)))
+        with self.run.threads():
+            # Keys of one entity in two groups at once would be ambiguous, so each set is a question of its own.
+            found = [answered(self.parts, [one])[0].coalition_proba()[0] for one in asked]
+        return self._mixed(entity, np.stack(found))
+
+    def without_memories(self, entity: int, sets: Sequence[Sequence[Gram]]) -> Numbers:
+        """Return the class probabilities of an entity without each of these sets of contexts, [B, C]."""
+        with self.run.threads():
+            first = answered(self.parts, [self._first(entity)])[0]
+        found = []
+        for left_out in sets:
+            weights = [one.kept(dict.fromkeys(left_out, 0), np.zeros(1, np.uint64)) for one in first.families]
+            found.append(first.relatives_proba(weights)[0])
+        return self._mixed(entity, np.stack(found))
+
     def _explained(self, asked: list[Asked], labels: list[int | None]) -> Iterator[NodeReasons]:
         first = answered(self.parts, asked)
-        deleted = [self._mixed(one.groups.entity, a.coalition_proba()) for one, a in zip(asked, first)]
-        chosen = [int(p[0].argmax()) if label is None else label for p, label in zip(deleted, labels)]
+        deleted = [
+            self._mixed(one.groups.entity, a.coalition_proba()) for one, a in zip(asked, first, strict=True)
+        ]
+        chosen = [
+            int(p[0].argmax()) if label is None else label for p, label in zip(deleted, labels, strict=True)
+        ]
         players = [
             strongest(one.groups, p[0, c] - p[1:, c], self.top)
             for one, p, c in zip(asked, deleted, chosen, strict=True)
@@ -169,7 +199,7 @@ class NodeExplainer:
         but_one = [everyone, *(everyone ^ (1 << number) for number in range(len(contexts)))]
         full, *alone = self._with_contexts(entity, first, each, but_one, label)
         order = np.argsort(-np.abs(full - np.array(alone)), kind="stable").tolist()
-        sets = [(contexts[number],) for number in order]
+        sets: list[tuple[Gram, ...]] = [(contexts[number],) for number in order]
         if len(sets) > self.top + 1 or len(first.contexts) > MOST:
             known = {gram for one in sets[: self.top] for gram in one}
             sets = [*sets[: self.top], tuple(gram for gram in first.contexts if gram not in known)]

@@ -78,7 +78,7 @@ def _near(network: HigherOrderNetwork, node: int, entity: int) -> NDArray[np.int
     out = network.indices[network.indptr[node] : network.indptr[node + 1]]
     into = network.in_indices[network.in_indptr[node] : network.in_indptr[node + 1]]
     found = np.unique(network.base[np.concatenate([out, into])])
-    return found[found != entity]
+    return np.asarray(found[found != entity], np.int32)
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,7 @@ def candidates(entity: int, networks: Sequence[HigherOrderNetwork], families: Se
     return Groups(entity, (*alone[:, None], *rest))
 
 
-def _weights(
-    network: HigherOrderNetwork, relatives: Family, found: NDArray[np.int32]
-) -> NDArray[np.float64]:
+def _weights(network: HigherOrderNetwork, relatives: Family, found: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return the weight of all edges between an entity's relatives and each neighbour that was found."""
     total = np.zeros(len(found))
     for node in relatives.nodes:
@@ -153,6 +151,6 @@ def as_players(groups: Sequence[Groups], n_entities: int) -> Players:
         for number, member in enumerate(one.members):
             keys.append(one.entity * n_entities + member.astype(np.int64))
             numbers.append(np.full(len(member), number, np.uint8))
-    key, number = np.concatenate(keys), np.concatenate(numbers)
+    key, group = np.concatenate(keys), np.concatenate(numbers)
     order = np.argsort(key, kind="stable")
-    return Players(key[order], number[order], n_entities)
+    return Players(key[order], group[order], n_entities)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,8 @@ ARROW = " → "
 _SHOWN, _LONGEST = 3, 8
 
 
-class Support(NamedTuple):
+@dataclass(frozen=True)
+class Support:
     """How often something was observed, and what is told of it."""
 
     count: float | None

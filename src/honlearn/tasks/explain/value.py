@@ -35,6 +35,7 @@ class Reason:
     without : the probability of the explained class without this reason alone.
     count : how often it was observed, where that is known.
     support : the observed paths behind it, in words.
+    logit : its exact part of the logit of the class, less the mean of all classes, where that is a sum.
     """
 
     kind: str
@@ -43,6 +44,7 @@ class Reason:
     without: float
     count: float | None = None
     support: str = ""
+    logit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -81,15 +83,15 @@ class Explanation:
         return self.effect(reason) if reason.value is None else reason.value
 
     def frame(self) -> pandas.DataFrame:
-        """Return the reasons as a table: kind, reason, value, effect, without, count, support."""
+        """Return the reasons as a table: kind, reason, value, effect, without, count, support, logit."""
         import pandas as pd
 
-        columns = ["kind", "reason", "value", "effect", "without", "count", "support"]
+        columns = ["kind", "reason", "value", "effect", "without", "count", "support", "logit"]
         rows = [
-            (one.kind, one.name, one.value, self.effect(one), one.without, one.count, one.support)
+            (one.kind, one.name, one.value, self.effect(one), one.without, one.count, one.support, one.logit)
             for one in self.reasons
         ]
-        numbers = dict.fromkeys(["value", "effect", "without", "count"], float)
+        numbers = dict.fromkeys(["value", "effect", "without", "count", "logit"], float)
         return pd.DataFrame(rows, columns=columns).astype(numbers)
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,6 +118,7 @@ class Explanation:
                 lines.append(heading)
             for one in found:
                 support = f"  ({one.support})" if one.support else ""
+                support += f"  (logit {one.logit:+.2f})" if one.logit is not None else ""
                 lines.append(f"  {self.moved(one):+.3f}  {one.name}, without it {one.without:.3f}{support}")
         return "\n".join(lines)
 
