@@ -54,7 +54,8 @@ def faithfulness(
             top, every, without = question
             if len(every) <= k:
                 continue
-            sets = [top, *(random.choice(len(every), k, replace=False) for _ in range(draws))]
+            drawn = (random.choice(len(every), k, replace=False).tolist() for _ in range(draws))
+            sets: list[list[int]] = [top, *drawn]
             found = without([[every[i] for i in one] for one in sets])
             change = np.abs(found[:, reasons.label] - reasons.proba[reasons.label])
             moved[kind].append((float(change[0]), float(change[1:].mean())))
@@ -91,7 +92,8 @@ def _questions(model: Any, explainer: NodeExplainer, reasons: NodeReasons, k: in
 def _top(effects: Effects, k: int) -> list[int]:
     """Return the places of the k players with the largest values, those that are alone."""
     alone = len(effects.members) - effects.is_rest
-    return np.argsort(-np.abs(effects.values[:alone]), kind="stable")[:k].tolist()
+    order: list[int] = np.argsort(-np.abs(effects.values[:alone]), kind="stable")[:k].tolist()
+    return order
 
 
 def _examples(model: Any, reasons: NodeReasons, k: int) -> Question:

@@ -123,7 +123,7 @@ class NodeExplainer:
             groups = Groups(entity, (np.setdiff1d(every, left_out), np.unique(np.array(left_out, np.int32))))
             asked.append(Asked(families, groups, np.ones(1, np.uint64)))
         with self.run.threads():
-            # Keys of one entity in two groups at once would be ambiguous, so each set is a question of its own.
+            # Each is a question of its own: in one, a neighbour could not be in two groups.
             found = [answered(self.parts, [one])[0].coalition_proba()[0] for one in asked]
         return self._mixed(entity, np.stack(found))
 
