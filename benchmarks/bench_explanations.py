@@ -85,7 +85,7 @@ def shown(row: dict[str, Any]) -> str:
             cells.append("–")
             continue
         wide = 0.0 if found["error"] is None else found["error"]
-        cells.append(f"{found['top']:.4f} / {found['random']:.4f} ({found['gain']:+.4f} ± {wide:.4f})")
+        cells.append(f"{found['top']:.2g} / {found['random']:.2g} ({found['gain']:+.2g} ± {wide:.1g})")
     return "| " + " | ".join([*cells, f"{row['cpu_one']:.2f}", f"{row['cpu_all']:.1f}"]) + " |"
 
 
