@@ -16,7 +16,7 @@ def test_top_reasons_are_compared_with_random_ones(
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import bench_explanations
 
-    small = "--nodes 6 --learners 2 --widths 9 9 --epochs 2".split()
+    small = ["--nodes", "6", "--learners", "2", "--widths", "9", "9", "--epochs", "2"]
     rows = bench_explanations.main(["--data", "us_flights", "nowhere", *small, "--json", str(tmp_path / "b")])
     assert [row["data"] for row in rows] == ["us_flights"]
     assert rows[0]["neighbor"]["nodes"] <= rows[0]["nodes"] == 6

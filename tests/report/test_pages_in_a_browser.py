@@ -187,7 +187,9 @@ def test_reasons_stand_in_both_views_of_a_node(tab: Any, tmp_path: Path) -> None
     assert "−0.125" in next(line for line in lines if "hub one" in line)
     # A path has no value of its own; what it moves is the difference to the prediction.
     assert "+0.250" in next(line for line in lines if "A → B" in line)
-    assert "without memory (base node alone) 0.40; without neighbours 0.30." in tab.inner_text("#node .reasons")
+    assert "without memory (base node alone) 0.40; without neighbours 0.30." in tab.inner_text(
+        "#node .reasons"
+    )
     tab.fill("#p-search", "A")
     tab.locator("#p-table tbody th button").first.click()
     assert texts(tab, "#p-node .reasons tbody tr") == lines

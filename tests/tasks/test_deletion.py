@@ -1,4 +1,4 @@
-"""Predictions without neighbours: one layer against a network without the edges; copies together and alone."""
+"""Predictions without neighbours: one layer against networks without edges; copies together and alone."""
 
 from __future__ import annotations
 

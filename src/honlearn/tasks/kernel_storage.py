@@ -20,6 +20,8 @@ from honlearn.tasks.storage import ADVICE
 PREFIX = "terms."
 Weighted = tuple[float, KernelTerms]
 _CONFIG = "kernel_terms"
+# Far above any weight or slope of a fit; what is larger could overflow.
+_LARGEST = 1e9
 
 
 def terms_config(terms: Sequence[Weighted]) -> dict[str, Any]:
@@ -63,15 +65,18 @@ def restored_terms(
         raise FormatError(f"{config.where}: not what the terms of a path kernel are; {ADVICE}")
     check_arrays(known, specs, config.where, advice=ADVICE)
     nodes, labels, weights = (known[name] for name in ("nodes", "labels", "weights"))
-    good = len(nodes) and nodes.min() >= 0 and nodes.max() < entities and weights.min() >= 0
-    if not good or labels.min() < 0 or labels.max() >= classes:
+    good = len(nodes) and nodes.min() >= 0 and nodes.max() < entities
+    good = good and labels.min() >= 0 and labels.max() < classes
+    if not good or weights.min() < 0 or weights.max() > _LARGEST:
         raise FormatError(f"{config.where}: the labelled entities of the path kernel are damaged; {ADVICE}")
     labelled, found = LabelledEntities(nodes, labels, weights), []
     for number, row in enumerate(rows):
         row.only("share", "penalty")
         vectors, numbers = known[f"{number}.vectors"], known[f"{number}.calibration"]
-        if not vectors.shape[1]:
-            raise FormatError(f"{config.where}: the path kernel has vectors without numbers; {ADVICE}")
+        if not vectors.shape[1] or np.abs(numbers).max() > _LARGEST:
+            raise FormatError(
+                f"{config.where}: vectors or calibration of the path kernel are damaged; {ADVICE}"
+            )
         made = KernelTerms(vectors, labelled, row.number("penalty", 1e-12, 1e12), numbers)
         found.append((row.number("share", 0, 1), made))
     return tuple(found)
