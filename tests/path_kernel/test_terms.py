@@ -45,5 +45,5 @@ def test_without_a_term_the_scores_lack_it() -> None:
     left = np.delete(weights, 4) @ np.delete(truth, 4, 0)
     numbers = terms.calibration[-1]
     expected = softmax(left @ numbers[:3] + numbers[3])
-    np.testing.assert_allclose(terms.without_each(5)[4], expected, atol=1e-8)
-    np.testing.assert_allclose(terms.without(5, np.array([4])), expected, atol=1e-8)
+    parts = terms.terms(5)
+    np.testing.assert_allclose(terms.proba(5, parts.sum(0) - parts[4]), expected, atol=1e-8)

@@ -250,3 +250,16 @@ def test_paths_are_read_as_counts() -> None:
             for path in map(tuple, tiny_paths())
         )
         assert one.count == expected
+
+
+def test_a_hub_with_more_neighbours_than_bits() -> None:
+    others = [f"n{i:02d}" for i in range(80)]
+    hon = from_edges(["hub"] * 80, others, list(range(1, 81)))
+    model = DGEClassifier(hon, "sage", 2, training=Training(max_epochs=2), random_state=0, n_threads=1)
+    model.fit(["hub", *others[:20]], ["x", "y"] * 10 + ["x"])
+    found = model.explain("hub", top=3)
+    names = [one.name for one in found.of_kind("neighbor")]
+    assert names[3:] == ["77 other neighbours"]
+    assert not any("other" in name for name in names[:3])
+    gained = found.probability - reference(found, "without neighbours")
+    assert sums(found, "neighbor") == pytest.approx(gained, abs=1e-5)

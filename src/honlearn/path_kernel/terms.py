@@ -73,13 +73,13 @@ class KernelTerms:
         return self.vectors[np.unique(self.labelled.nodes[:LANDMARKS])].astype(np.float64)
 
     @cached_property
-    def _solved(self) -> Rows:
-        """(K_ZX W K_XZ + λ K_ZZ)⁻¹ K_ZX W, [m, n]."""
+    def _solver(self) -> tuple[tuple[Rows, bool], Rows]:
+        """A factor of K_ZX W K_XZ + λ K_ZZ, [m, m], and K_ZX W, [m, n]."""
         onto = alike(self._landmarks, self.vectors[self.labelled.nodes].astype(np.float64))
         weighted = onto * self.labelled.weights
         matrix = weighted @ onto.T + self.penalty * alike(self._landmarks, self._landmarks)
         matrix[np.diag_indices_from(matrix)] += _JITTER * np.trace(matrix) / len(matrix)
-        return np.asarray(cho_solve(cho_factor(matrix), weighted))
+        return cho_factor(matrix), weighted
 
     @cached_property
     def _truth(self) -> Rows:
@@ -95,7 +95,9 @@ class KernelTerms:
     def weights(self, entity: int) -> Rows:
         """Return a_j of every labelled entity in the score of an entity, [n]; its own is 0."""
         with threadpool_limits(1):
-            found = (alike(self.vectors[[entity]].astype(np.float64), self._landmarks) @ self._solved)[0]
+            factor, weighted = self._solver
+            near = alike(self.vectors[[entity]].astype(np.float64), self._landmarks)[0]
+            found = cho_solve(factor, near) @ weighted
         own = self._place.get(entity)
         if own is None:
             return np.asarray(found)
@@ -103,22 +105,14 @@ class KernelTerms:
         found[own] = 0.0
         return np.asarray(found)
 
-    def proba(self, entity: int) -> Rows:
-        """Return the kernel's class probabilities of an entity, [C]."""
-        return self._calibrated(entity, self.weights(entity) @ self._truth)
+    def terms(self, entity: int) -> Rows:
+        """Return the term of every labelled entity in the scores of an entity, [n, C]."""
+        return self.weights(entity)[:, None] * self._truth
 
-    def without(self, entity: int, places: NDArray[np.int64]) -> Rows:
-        """Return the class probabilities of an entity without the terms of some labelled ones, [C]."""
-        weights = self.weights(entity)
-        weights[places] = 0.0
-        return self._calibrated(entity, weights @ self._truth)
-
-    def without_each(self, entity: int) -> Rows:
-        """Return the class probabilities of an entity without the term of each labelled one, [n, C]."""
-        terms = self.weights(entity)[:, None] * self._truth
-        return self._calibrated(entity, terms.sum(0) - terms)
-
-    def _calibrated(self, entity: int, scores: Rows) -> Rows:
+    def proba(self, entity: int, scores: Rows | None = None) -> Rows:
+        """Return class probabilities of an entity from scores [..., C]; None for all of its terms."""
+        if scores is None:
+            scores = self.terms(entity).sum(0)
         own = self._place.get(entity)
         numbers = self.calibration[PARTS if own is None else own % PARTS]
         return np.asarray(softmax(scores @ numbers[:-1] + numbers[-1], axis=-1))

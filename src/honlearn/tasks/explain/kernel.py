@@ -34,7 +34,9 @@ def example_reasons(
     labelled = terms[0][1].labelled
     effect = np.zeros(len(labelled.nodes))
     for share, one in terms:
-        effect += share * (one.proba(entity)[label] - one.without_each(entity)[:, label])
+        parts = one.terms(entity)
+        whole = parts.sum(0)
+        effect += share * (one.proba(entity, whole)[label] - one.proba(entity, whole - parts)[:, label])
     effect *= kernel_share
     found = []
     for place in np.argsort(-np.abs(effect), kind="stable")[:top].tolist():

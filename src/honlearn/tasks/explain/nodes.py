@@ -14,8 +14,9 @@ Which players are worth a value of their own is decided by deleting each alone; 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -81,26 +82,10 @@ class NodeExplainer:
 
     def explain(self, entities: Sequence[int], labels: Sequence[int | None]) -> Iterator[NodeReasons]:
         """Yield the reasons for each entity's probability of a class, None for the most probable one."""
+        wanted = iter(labels)
         with self.run.threads():
-            for block in self._blocks(entities, labels):
-                yield from self._explained(*block)
-
-    def _blocks(
-        self, entities: Sequence[int], labels: Sequence[int | None]
-    ) -> Iterator[tuple[list[Asked], list[int | None]]]:
-        """Yield the first question to entities in blocks: the prediction, and it without each neighbour."""
-        asked: list[Asked] = []
-        wanted: list[int | None] = []
-        size = 0
-        for entity, label in zip(entities, labels, strict=True):
-            asked.append(self._first(int(entity)))
-            wanted.append(label)
-            size += asked[-1].n_copies
-            if size >= _COPIES:
-                yield asked, wanted
-                asked, wanted, size = [], [], 0
-        if asked:
-            yield asked, wanted
+            for block in _blocks(map(self._first, map(int, entities))):
+                yield from self._explained(block, list(islice(wanted, len(block))))
 
     def _families(self, entity: int) -> tuple[Family, ...]:
         return tuple(
@@ -108,6 +93,7 @@ class NodeExplainer:
         )
 
     def _first(self, entity: int) -> Asked:
+        """Return the first question: the prediction, and the prediction without each neighbour alone."""
         families = self._families(entity)
         groups = candidates(entity, [part.deletions.network for part in self.parts], families)
         bits = np.uint64(1) << np.arange(len(groups.members), dtype=np.uint64)
@@ -115,17 +101,20 @@ class NodeExplainer:
         return Asked(families, groups, np.concatenate([[everyone], everyone ^ bits]).astype(np.uint64))
 
     def without_neighbors(self, entity: int, sets: Sequence[Sequence[int]]) -> Numbers:
-        """Return the class probabilities of an entity without each of these sets of neighbours, [B, C]."""
+        """Return the class probabilities of an entity without each of these sets of neighbours, [B, C].
+
+        All sets together may have 62 neighbours.
+        """
         families = self._families(entity)
         every = np.unique(np.concatenate([near for one in families for near in one.near]))
-        asked = []
-        for left_out in sets:
-            groups = Groups(entity, (np.setdiff1d(every, left_out), np.unique(np.array(left_out, np.int32))))
-            asked.append(Asked(families, groups, np.ones(1, np.uint64)))
+        named = np.unique(np.concatenate([np.array(one, np.int32) for one in sets]))
+        groups = Groups(entity, (*named[:, None], np.setdiff1d(every, named)))
+        place = {int(other): number for number, other in enumerate(named)}
+        left = [sum(1 << place[int(other)] for other in set(one)) for one in sets]
+        coalitions = np.array([groups.everyone ^ bits for bits in left], np.uint64)
         with self.run.threads():
-            # Each is a question of its own: in one, a neighbour could not be in two groups.
-            found = [answered(self.parts, [one])[0].coalition_proba()[0] for one in asked]
-        return self._mixed(entity, np.stack(found))
+            found = answered(self.parts, [Asked(families, groups, coalitions)])[0]
+            return self._mixed(entity, found.coalition_proba())
 
     def without_memories(self, entity: int, sets: Sequence[Sequence[Gram]]) -> Numbers:
         """Return the class probabilities of an entity without each of these sets of contexts, [B, C]."""
@@ -153,20 +142,8 @@ class NodeExplainer:
             Asked(one.families, groups, planned(len(groups.members), self.seed))
             for one, groups in zip(asked, players, strict=True)
         ]
-        yield from map(self._reasons, asked, first, deleted, chosen, seconds, self._answered(seconds))
-
-    def _answered(self, asked: list[Asked]) -> Iterator[Answered]:
-        """Yield the answers in blocks of bounded memory."""
-        block: list[Asked] = []
-        size = 0
-        for one in asked:
-            block.append(one)
-            size += one.n_copies
-            if size >= _COPIES:
-                yield from answered(self.parts, block)
-                block, size = [], 0
-        if block:
-            yield from answered(self.parts, block)
+        values = (one for block in _blocks(seconds) for one in answered(self.parts, block))
+        yield from map(self._reasons, asked, first, deleted, chosen, seconds, values)
 
     def _reasons(
         self,
@@ -248,6 +225,20 @@ class NodeExplainer:
             return proba
         of_kernel = self.kernel[entity].astype(np.float64)
         return np.asarray((1 - self.kernel_share) * proba + self.kernel_share * of_kernel)
+
+
+def _blocks(asked: Iterable[Asked]) -> Iterator[list[Asked]]:
+    """Yield the questions in blocks whose answers take bounded memory."""
+    block: list[Asked] = []
+    size = 0
+    for one in asked:
+        block.append(one)
+        size += one.n_copies
+        if size >= _COPIES:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
 
 
 def _only_base(one: Family) -> Numbers:

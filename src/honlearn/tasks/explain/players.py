@@ -136,12 +136,14 @@ def _weights(network: HigherOrderNetwork, relatives: Family, found: NDArray[np.i
 
 
 def strongest(groups: Groups, effects: NDArray[np.float64], top: int) -> Groups:
-    """Return the groups with the largest effects, in this order, and all others as one last group."""
-    order = np.argsort(-np.abs(effects), kind="stable")
-    if len(order) <= top + 1:
-        return Groups(groups.entity, tuple(groups.members[number] for number in order))
-    rest = np.sort(np.concatenate([groups.members[number] for number in order[top:]]))
-    return Groups(groups.entity, (*(groups.members[number] for number in order[:top]), rest))
+    """Return the `top` neighbours with the largest effects, in this order, and all others as one group."""
+    sizes = [len(member) for member in groups.members]
+    # A group of several is none of the strongest, whatever its effect: it goes to the others.
+    order = np.lexsort((-np.abs(effects), np.array(sizes) > 1))
+    members = [groups.members[number] for number in order]
+    if len(members) <= top + 1:
+        return Groups(groups.entity, tuple(members))
+    return Groups(groups.entity, (*members[:top], np.sort(np.concatenate(members[top:]))))
 
 
 def as_players(groups: Sequence[Groups], n_entities: int) -> Players:
