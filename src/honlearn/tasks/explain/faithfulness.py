@@ -107,7 +107,8 @@ def _examples(model: Any, reasons: NodeReasons, k: int) -> Question:
     def proba(left_out: Callable[[Numbers], Numbers]) -> Numbers:
         """Return the kernels' probabilities where something is taken from their scores, [..., C]."""
         scores = (each.sum(0) - left_out(each) for each in parts)
-        return np.sum([p * one.proba(entity, s) for (p, one), s in zip(terms, scores, strict=True)], axis=0)
+        mixed = [p * one.proba(entity, s) for (p, one), s in zip(terms, scores, strict=True)]
+        return np.asarray(np.sum(mixed, axis=0))
 
     full = proba(lambda each: np.zeros(each.shape[1]))
 
