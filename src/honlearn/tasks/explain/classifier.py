@@ -23,6 +23,7 @@ from honlearn.tasks.explain.naming import Naming
 from honlearn.tasks.explain.nodes import NodeExplainer
 from honlearn.tasks.explain.shapley import MOST
 from honlearn.tasks.explain.value import Explanation
+from honlearn.tasks.temperature import tempered
 
 if TYPE_CHECKING:
     from honlearn.tasks.inputs import Names
@@ -41,10 +42,8 @@ def explain_nodes(
     naming = Naming(model.network_, paths, model.classes_)
     first_order = _on_first_order(model, entities)
     found = NodeExplainer(model, top).explain(entities.tolist(), [wanted] * len(entities))
-    share, terms = model.kernel_share_, model.kernel_terms_
     for number, one in enumerate(found):
-        told = (one.entity, one.label, float(one.proba[one.label]), top)
-        examples = example_reasons(terms, share, *told, model.network_.vocabulary, model.classes_)
+        examples = example_reasons(model, one, top)
         yield naming.explanation(one, None if first_order is None else first_order[number], examples)
 
 
@@ -86,6 +85,6 @@ def _on_first_order(model: DGEClassifier, entities: NDArray[np.int32]) -> NDArra
         inferences.append(read.inference(one.ensemble, run, 0))
     with run.threads():
         proba = mixed_proba(model.components_, inferences, entities).astype(np.float64)
-    if model.kernel_proba_ is None:
-        return proba
-    return (1 - model.kernel_share_) * proba + model.kernel_share_ * model.kernel_proba_[entities]
+    if model.kernel_proba_ is not None:
+        proba = (1 - model.kernel_share_) * proba + model.kernel_share_ * model.kernel_proba_[entities]
+    return tempered(proba, model.temperature_)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.seeds import generator
+from honlearn.tasks.explain.kernel import KernelQuestion
 from honlearn.tasks.explain.nodes import Effects, NodeExplainer, NodeReasons
 
 Numbers = NDArray[np.float64]
@@ -99,23 +100,8 @@ def _top(effects: Effects, k: int) -> list[int]:
 
 
 def _examples(model: Any, reasons: NodeReasons, k: int) -> Question:
-    entity, share, terms = reasons.entity, float(model.kernel_share_), model.kernel_terms_
-    own = terms[0][1].labelled.nodes == entity
-    places = np.flatnonzero(~own)
-    parts = [one.terms(entity) for _, one in terms]
-
-    def proba(left_out: Callable[[Numbers], Numbers]) -> Numbers:
-        """Return the kernels' probabilities where something is taken from their scores, [..., C]."""
-        scores = (each.sum(0) - left_out(each) for each in parts)
-        mixed = [p * one.proba(entity, s) for (p, one), s in zip(terms, scores, strict=True)]
-        return np.asarray(np.sum(mixed, axis=0))
-
-    full = proba(lambda each: np.zeros(each.shape[1]))
-
-    def without(sets: Sequence[Sequence[int]]) -> Numbers:
-        rows = [proba(lambda each, some=some: each[list(some)].sum(0)) for some in sets]  # type: ignore[misc]
-        return np.stack([reasons.proba + share * (row - full) for row in rows])
-
-    effect = full - proba(lambda each: each[places])
-    order = np.argsort(-np.abs(effect[:, reasons.label]), kind="stable")[:k].tolist()
-    return order, places.tolist(), without
+    asked = KernelQuestion(model, reasons)
+    places = np.flatnonzero(asked.nodes != reasons.entity)
+    effect = reasons.proba[reasons.label] - asked.without_each()[places, reasons.label]
+    order: list[int] = np.argsort(-np.abs(effect), kind="stable")[:k].tolist()
+    return order, places.tolist(), lambda sets: np.stack([asked.without(list(some)) for some in sets])

@@ -27,6 +27,7 @@ from honlearn.tasks.explain.games import Answered, Asked, Part, answered
 from honlearn.tasks.explain.players import Family, Gram, Groups, candidates, family, normalised, strongest
 from honlearn.tasks.explain.shapley import MOST, from_values, planned
 from honlearn.tasks.link_split import hide_pairs
+from honlearn.tasks.temperature import tempered
 
 # Copies of nodes whose rows are held at once.
 _COPIES = 1 << 15
@@ -52,13 +53,14 @@ class Effects:
 class NodeReasons:
     """What moved the prediction for an entity.
 
-    `proba` [C] is the prediction, `base_alone`, `no_neighbors` and `no_kernel` [C] what it would be;
-    `memory` and `neighbors` are players, `paths` the entities of a path, oldest first, with the probability
-    without it.
+    `proba` [C] is the prediction, `raw` [C] what it is before the temperature; `base_alone`, `no_neighbors`
+    and `no_kernel` [C] are what it would be. `memory` and `neighbors` are players, `paths` the entities of a
+    path, oldest first, with the probability without it.
     """
 
     entity: int
     label: int
+    raw: Numbers
     proba: Numbers
     base_alone: Numbers
     no_neighbors: Numbers
@@ -79,6 +81,7 @@ class NodeExplainer:
         ]
         share = 0.0 if model.kernel_proba_ is None else float(model.kernel_share_)
         self.kernel_share, self.kernel = share, model.kernel_proba_
+        self.temperature = float(model.temperature_)
 
     def explain(self, entities: Sequence[int], labels: Sequence[int | None]) -> Iterator[NodeReasons]:
         """Yield the reasons for each entity's probability of a class, None for the most probable one."""
@@ -155,17 +158,19 @@ class NodeExplainer:
         values: Answered,
     ) -> NodeReasons:
         entity = asked.groups.entity
-        proba = self._mixed(entity, values.coalition_proba())
+        proba, learned = self._mixed(entity, values.coalition_proba()), first.coalition_proba()[0]
+        raw = self._with_kernel(entity, learned)
         return NodeReasons(
             entity,
             label,
+            raw,
             deleted[0],
             self._mixed(entity, first.relatives_proba([_only_base(one) for one in first.families]))[0],
             proba[0],
-            first.coalition_proba()[0],
+            tempered(learned[None], self.temperature)[0],
             self._memory(entity, first, label),
             _effects(_tuples(second.groups), second.coalitions, proba[:, label], self.seed),
-            self._paths(asked, first, float(deleted[0, label]), label),
+            self._paths(asked, first, raw, label),
         )
 
     def _memory(self, entity: int, first: Answered, label: int) -> Effects:
@@ -199,11 +204,11 @@ class NodeExplainer:
         return self._mixed(entity, first.relatives_proba(weights))[:, label]
 
     def _paths(
-        self, asked: Asked, first: Answered, full: float, label: int
+        self, asked: Asked, first: Answered, raw: Numbers, label: int
     ) -> tuple[tuple[tuple[int, ...], float], ...]:
         """Return the paths through the contexts that move the prediction most, and it without each."""
         alone = {int(m[0]): g for g, m in enumerate(asked.groups.members) if len(m) == 1}
-        found: dict[tuple[int, ...], float] = {}
+        found: dict[tuple[int, ...], Numbers] = {}
         for number, (part, one) in enumerate(zip(self.parts, first.families, strict=True)):
             network = part.deletions.network
             for place, gram in enumerate(one.grams):
@@ -211,16 +216,21 @@ class NodeExplainer:
                     continue
                 node = int(one.nodes[place])
                 follow = network.base[network.indices[network.indptr[node] : network.indptr[node + 1]]]
-                effects = (1 - self.kernel_share) * first.path_effects(number, place)[1:, label]
+                effects = (1 - self.kernel_share) * first.path_effects(number, place)[1:]
                 for entity in np.unique(follow).tolist():
                     if entity in alone:
                         path = (*reversed(gram), entity)
-                        found[path] = found.get(path, 0.0) + float(effects[alone[entity]])
-        best = sorted(found.items(), key=lambda item: (-abs(item[1]), item[0]))[: self.top]
-        return tuple((path, full - effect) for path, effect in best)
+                        found[path] = found.get(path, 0.0) + effects[alone[entity]]
+        best = sorted(found.items(), key=lambda item: (-abs(item[1][label]), item[0]))[: self.top]
+        left = [np.maximum(raw - effect, 0.0) for _, effect in best]
+        without = tempered(np.stack(left), self.temperature)[:, label].tolist() if left else []
+        return tuple((path, p) for (path, _), p in zip(best, without, strict=True))
 
     def _mixed(self, entity: int, proba: Numbers) -> Numbers:
-        """Return the probabilities of the learners mixed with those of the path kernel."""
+        """Return probabilities [B, C] of the learners with the path kernel's share, at the temperature."""
+        return tempered(self._with_kernel(entity, proba), self.temperature)
+
+    def _with_kernel(self, entity: int, proba: Numbers) -> Numbers:
         if self.kernel is None:
             return proba
         of_kernel = self.kernel[entity].astype(np.float64)
