@@ -191,7 +191,7 @@ def test_reasons_stand_in_both_views_of_a_node(tab: Any, tmp_path: Path) -> None
         "#node .reasons"
     )
     tab.fill("#p-search", "A")
-    tab.locator("#p-table tbody th button").first.click()
+    tab.locator("#p-table tbody").get_by_role("button", name="A", exact=True).click()
     assert texts(tab, "#p-node .reasons tbody tr") == lines
     with tab.expect_download() as waiting:
         tab.locator("#node .reasons .tool").click()

@@ -11,6 +11,7 @@ with landmarks Z, labelled entities X and their weights W. Without its own label
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -92,27 +93,25 @@ class KernelTerms:
         """The place of each labelled entity; of one with several labels, the last."""
         return {int(node): place for place, node in enumerate(self.labelled.nodes)}
 
-    def weights(self, entity: int) -> Rows:
-        """Return a_j of every labelled entity in the score of an entity, [n]; its own is 0."""
+    def weights(self, entities: Sequence[int]) -> Rows:
+        """Return a_j of every labelled entity in the scores of entities, [B, n]; an entity's own is 0."""
         with threadpool_limits(1):
             factor, weighted = self._solver
-            near = alike(self.vectors[[entity]].astype(np.float64), self._landmarks)[0]
-            found = cho_solve(factor, near) @ weighted
-        own = self._place.get(entity)
-        if own is None:
-            return np.asarray(found)
-        found = found / (1 - min(found[own], 1 - 1e-6))
-        found[own] = 0.0
+            near = alike(self.vectors[list(entities)].astype(np.float64), self._landmarks)
+            found = cho_solve(factor, near.T).T @ weighted
+        for row, entity in zip(found, entities, strict=True):
+            own = self._place.get(int(entity))
+            if own is not None:
+                row /= 1 - min(row[own], 1 - 1e-6)
+                row[own] = 0.0
         return np.asarray(found)
 
-    def terms(self, entity: int) -> Rows:
-        """Return the term of every labelled entity in the scores of an entity, [n, C]."""
-        return self.weights(entity)[:, None] * self._truth
+    def terms(self, weights: Rows) -> Rows:
+        """Return the term of every labelled entity in the scores that these weights [n] give, [n, C]."""
+        return weights[:, None] * self._truth
 
-    def proba(self, entity: int, scores: Rows | None = None) -> Rows:
-        """Return class probabilities of an entity from scores [..., C]; None for all of its terms."""
-        if scores is None:
-            scores = self.terms(entity).sum(0)
+    def proba(self, entity: int, scores: Rows) -> Rows:
+        """Return class probabilities of an entity from scores [..., C]."""
         own = self._place.get(entity)
         numbers = self.calibration[PARTS if own is None else own % PARTS]
         return np.asarray(softmax(scores @ numbers[:-1] + numbers[-1], axis=-1))

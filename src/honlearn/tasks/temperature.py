@@ -37,7 +37,7 @@ def tempered(proba: Proba, temperature: float) -> Proba:
     if temperature == 1.0:
         return proba
     powers = np.asarray(proba, np.float64) ** (1 / temperature)
-    return (powers / powers.sum(1, keepdims=True)).astype(proba.dtype)  # type: ignore[return-value]
+    return np.asarray(powers / powers.sum(1, keepdims=True), proba.dtype)
 
 
 def choose_temperature(proba: NDArray[np.float32], truth: NDArray[np.int64], weights: Rows) -> float:

@@ -18,7 +18,7 @@ from honlearn.paths.paths import Paths
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.tasks import parameters as check
 from honlearn.tasks.component import mixed_proba
-from honlearn.tasks.explain.kernel import example_reasons
+from honlearn.tasks.explain.kernel import example_reasons, kernel_weights
 from honlearn.tasks.explain.naming import Naming
 from honlearn.tasks.explain.nodes import NodeExplainer
 from honlearn.tasks.explain.shapley import MOST
@@ -41,9 +41,10 @@ def explain_nodes(
     wanted = None if label is None else class_code(owner, model.classes_, label)
     naming = Naming(model.network_, paths, model.classes_)
     first_order = _on_first_order(model, entities)
+    weights_of = kernel_weights(model, entities.tolist())
     found = NodeExplainer(model, top).explain(entities.tolist(), [wanted] * len(entities))
-    for number, one in enumerate(found):
-        examples = example_reasons(model, one, top)
+    for number, (one, weights) in enumerate(zip(found, weights_of, strict=True)):
+        examples = example_reasons(model, one, weights, top)
         yield naming.explanation(one, None if first_order is None else first_order[number], examples)
 
 

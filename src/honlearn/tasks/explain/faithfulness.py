@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.seeds import generator
-from honlearn.tasks.explain.kernel import KernelQuestion
+from honlearn.tasks.explain.kernel import KernelQuestion, kernel_weights
 from honlearn.tasks.explain.nodes import Effects, NodeExplainer, NodeReasons
 
 Numbers = NDArray[np.float64]
@@ -100,8 +100,9 @@ def _top(effects: Effects, k: int) -> list[int]:
 
 
 def _examples(model: Any, reasons: NodeReasons, k: int) -> Question:
-    asked = KernelQuestion(model, reasons)
+    (weights,) = kernel_weights(model, [reasons.entity])
+    asked = KernelQuestion(model, reasons, weights)
+    top = [place for place, _ in asked.strongest(reasons.label, float(reasons.proba[reasons.label]), k)]
     places = np.flatnonzero(asked.nodes != reasons.entity)
-    effect = reasons.proba[reasons.label] - asked.without_each()[places, reasons.label]
-    order: list[int] = np.argsort(-np.abs(effect), kind="stable")[:k].tolist()
+    order: list[int] = np.searchsorted(places, top).tolist()
     return order, places.tolist(), lambda sets: np.stack([asked.without(list(some)) for some in sets])
