@@ -60,8 +60,7 @@ def _check_explanation(one: Fields, nodes: set[str], classes: list[str]) -> None
         reason.text("kind", KINDS)
         reason.text("name")
         reason.text("support")
-        # One deletion may move a probability out of range where several are added up.
-        reason.number("without", -1.001, 2.001)
+        reason.number("without", -0.001, 1.001)
         if reason.has("value"):
             reason.number("value", -1.001, 1.001)
 
