@@ -263,3 +263,11 @@ def test_a_hub_with_more_neighbours_than_bits() -> None:
     assert not any("other" in name for name in names[:3])
     gained = found.probability - reference(found, "without neighbours")
     assert sums(found, "neighbor") == pytest.approx(gained, abs=1e-5)
+
+
+def test_an_updated_classifier_explains_new_entities() -> None:
+    wider = bag().update([["a1", "new", "a3"], ["new", "a3", "a1"]])
+    found = wider.explain("new")
+    assert found.probability == pytest.approx(wider.predict_proba(["new"]).max(), abs=1e-5)
+    assert {one.name for one in found.of_kind("neighbor")} == {"a1", "a3"}
+    assert not found.of_kind("example")
