@@ -77,6 +77,8 @@ def _use_model(path: Path) -> None:
     if hasattr(model, "update"):
         wider = model.update([["A", "hub", "new"], ["new", "a", "A"]])
         use_probabilities(wider.predict_proba(["new", *asked]), len(model.classes_))
+    if hasattr(model, "explanations"):
+        model.explain(names[0], top=2).to_json()
 
 
 def _make_path_models(folder: Path) -> None:

@@ -132,7 +132,7 @@ def test_few_landmarks_are_near_to_all(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors, labels = clouds(600, spread=0.4)
     known = example(labels[:400])
     whole = fit_kernel(vectors, known, 3, 0)
-    monkeypatch.setattr(module, "_LANDMARKS", 60)
+    monkeypatch.setattr(module, "LANDMARKS", 60)
     few = fit_kernel(vectors, known, 3, 0)
     assert few.proba.tobytes() != whole.proba.tobytes()
     assert np.abs(few.proba - whole.proba).mean() < 0.03

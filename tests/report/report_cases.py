@@ -29,6 +29,23 @@ def small_network() -> HigherOrderNetwork:
     return hl.grow(small_paths(), order=2, tau=1.0, min_support=1)
 
 
+def reasons_for(node: str, label: str) -> dict[str, Any]:
+    """Return reasons as a run keeps them, with a name that would like to be code."""
+    given = (("memory", f"{node}|{EVIL}", 0.25), ("neighbor", "hub one", -0.125), ("path", "A → B", None))
+    rows = [
+        {"kind": kind, "name": name, "value": value, "without": 0.5, "support": f"{EVIL} 3 times"}
+        for kind, name, value in given
+    ]
+    references = {"without memory (base node alone)": 0.4, "without neighbours": 0.3}
+    return {
+        "node": node,
+        "label": label,
+        "probability": 0.75,
+        "references": references,
+        "reasons": rows,
+    }
+
+
 def write_run(
     folder: Path,
     network: HigherOrderNetwork,
@@ -85,6 +102,7 @@ def write_run(
                     "truth": [truth[i] for i in test],
                     "classes": classes,
                     "history": history,
+                    "reasons": [reasons_for(nodes[i], classes[0]) for i in test[:2]],
                 }
                 arrays: dict[str, Any] = {
                     "proba": members.mean(0).astype(np.float32),

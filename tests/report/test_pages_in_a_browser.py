@@ -178,6 +178,27 @@ def test_a_prediction_shows_every_learner_and_its_relative(tab: Any) -> None:
     assert tab.inner_text("#node h3") == "hub one"
 
 
+def test_reasons_stand_in_both_views_of_a_node(tab: Any, tmp_path: Path) -> None:
+    find(tab, "A")
+    lines = texts(tab, "#node .reasons tbody tr")
+    assert lines[0].strip() == "memories"
+    assert "+0.250" in lines[1]
+    assert EVIL in lines[1]
+    assert "−0.125" in next(line for line in lines if "hub one" in line)
+    # A path has no value of its own; what it moves is the difference to the prediction.
+    assert "+0.250" in next(line for line in lines if "A → B" in line)
+    assert "without memory (base node alone) 0.40; without neighbours 0.30." in tab.inner_text(
+        "#node .reasons"
+    )
+    tab.fill("#p-search", "A")
+    tab.locator("#p-table tbody").get_by_role("button", name="A", exact=True).click()
+    assert texts(tab, "#p-node .reasons tbody tr") == lines
+    with tab.expect_download() as waiting:
+        tab.locator("#node .reasons .tool").click()
+    waiting.value.save_as(tmp_path / "reasons.csv")
+    assert (tmp_path / "reasons.csv").read_text().splitlines()[0].startswith("kind,reason,")
+
+
 def test_a_cell_of_the_confusion_matrix_filters(tab: Any) -> None:
     tab.locator("#p-charts").scroll_into_view_if_needed()
     tab.wait_for_selector("#p-charts .hm image, #p-charts .heatmaplayer image", state="attached")

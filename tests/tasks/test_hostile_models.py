@@ -205,6 +205,47 @@ def test_configs_of_other_types_are_refused_in_one_line(
     assert str(caught.value).startswith(str(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("terms.nodes", torch.full((30,), 60, dtype=torch.int32), "labelled entities .* are damaged"),
+        ("terms.nodes", torch.zeros(30, dtype=torch.int64), "must be"),
+        ("terms.labels", torch.full((30,), -1), "labelled entities .* are damaged"),
+        ("terms.weights", torch.full((30,), 1e300, dtype=torch.float64), "labelled entities .* are damaged"),
+        ("terms.weights", torch.ones(29, dtype=torch.float64), "must be"),
+        ("terms.weights", None, "not what the terms of a path kernel are"),
+        ("terms.9.vectors", torch.zeros(60, 2), "not what the terms of a path kernel are"),
+        ("terms.0.vectors", torch.zeros(60, 0), "vectors or calibration|is empty"),
+        ("terms.0.calibration", torch.full((6, 4, 3), 1e300, dtype=torch.float64), "vectors or calibration"),
+        ("terms.0.calibration", torch.zeros(5, 4, 3, dtype=torch.float64), "must be"),
+    ],
+)
+def test_terms_of_a_kernel_that_do_not_fit_are_refused(
+    model: Path, tmp_path: Path, name: str, value: torch.Tensor | None, told: str
+) -> None:
+    def edit(held: dict[str, torch.Tensor]) -> None:
+        held.pop(name, None)
+        if value is not None:
+            held[name] = value
+
+    with pytest.raises(FormatError, match=told):
+        load_model(repaired(model, tmp_path / "copy", tensors=edit))
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (put("kernel_terms", []), "not what the terms of a path kernel are"),
+        (put("kernel_terms.0.share", 2), "'share' must be a number from 0 to 1"),
+        (put("kernel_terms.0.penalty", 0), "'penalty' must be a number"),
+        (put("kernel_terms.0.magic", 0), "'magic' is not known"),
+    ],
+)
+def test_configs_of_terms_are_checked(model: Path, tmp_path: Path, edit: Edit, told: str) -> None:
+    with pytest.raises(FormatError, match=told):
+        load_model(repaired(model, tmp_path / "copy", edit))
+
+
 def test_parameters_that_need_more_memory_than_the_weights_are_refused(model: Path, tmp_path: Path) -> None:
     """Nothing of that size is made: at 65,000 × 65,000 numbers a learner this would end the process."""
 

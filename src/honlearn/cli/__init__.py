@@ -21,6 +21,7 @@ from honlearn.cli.convert import convert
 from honlearn.cli.data import data_app
 from honlearn.cli.demo import demo
 from honlearn.cli.evaluate import evaluate
+from honlearn.cli.explain import explain
 from honlearn.cli.grow import grow
 from honlearn.cli.info import info
 from honlearn.cli.next import next_steps
@@ -59,7 +60,7 @@ def common(
     """Learn from observed paths: higher-order networks and deep graph ensembles."""
 
 
-for command in (demo, grow, info, convert, train, predict, score, evaluate, reproduce, report):
+for command in (demo, grow, info, convert, train, predict, explain, score, evaluate, reproduce, report):
     app.command()(keeping_inputs(command))
 app.command("next")(keeping_inputs(next_steps))
 app.add_typer(data_app, name="data")

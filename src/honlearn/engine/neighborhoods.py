@@ -117,6 +117,7 @@ class ExactNeighborhood:
         mask: SelfMask = NO_MASK,
     ) -> None:
         self.n_nodes, self.n_layers, self.mask = network.n_nodes, n_layers, mask
+        self.base, self.is_mean = network.base, adjacency.is_mean
         self._parts, self._loop = adjacency.parts, adjacency.loop
         self._everyone = np.arange(network.n_nodes, dtype=np.int32)[None]
         self._own = single(network.n_nodes, self._everyone)

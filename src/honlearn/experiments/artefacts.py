@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Links that are not there yet: candidates scored, those kept, and edges of a node that lead to candidates.
 CANDIDATES, KEPT, HEAVIEST = 2000, 100, 50
+# Nodes of a fit whose predictions are explained, and reasons of each kind.
+EXPLAINED, REASONS = 100, 3
 _CURVES = ("phase", "stage", "epoch", "loss", "validation_loss", "validation_score", "groups")
 
 
@@ -104,7 +106,36 @@ def keep_node_answers(
         # A relative is named by its place in a network that the page knows, not in one that a fit has chosen.
         if relatives is not None and isinstance(estimator.network, HigherOrderNetwork):
             arrays["relatives"] = artefacts.place_in_family(_network(estimator))[relatives].astype(np.int32)
+    if hasattr(estimator, "explanations"):
+        about["reasons"] = _reasons(estimator, predictions, about["truth"])
     artefacts.write_answers(run, digest, artefacts.Answers(about, arrays))
+
+
+def _reasons(estimator: Any, predictions: Predictions, truth: Sequence[str]) -> list[dict[str, Any]]:
+    """Return why nodes have their predictions: those that are wrong first, then the least sure."""
+    sure, best = predictions.proba.max(1), predictions.proba.argmax(1)
+    right = predictions.classes.astype(str)[best] == np.asarray(truth)
+    chosen = np.lexsort((sure, right))[:EXPLAINED]
+    found = estimator.explanations([predictions.nodes[i] for i in chosen], top=REASONS)
+    return [
+        {
+            "node": one.subject,
+            "label": one.label,
+            "probability": round(one.probability, 5),
+            "references": {other.name: round(other.probability, 5) for other in one.references},
+            "reasons": [
+                {
+                    "kind": reason.kind,
+                    "name": reason.name,
+                    "value": None if reason.value is None else round(reason.value, 5),
+                    "without": round(reason.without, 5),
+                    "support": reason.support,
+                }
+                for reason in one.reasons
+            ],
+        }
+        for one in found
+    ]
 
 
 class PairAnswers(NamedTuple):

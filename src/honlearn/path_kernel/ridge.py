@@ -24,14 +24,12 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from honlearn.ensemble.examples import Examples
 from honlearn.hon.embedding import unit
 from honlearn.path_kernel.calibration import Calibration, Rows, calibrate
+from honlearn.path_kernel.terms import LANDMARKS, PARTS, KernelTerms, LabelledEntities, alike
 from honlearn.seeds import generator
 
 PENALTIES = tuple(10.0 ** np.arange(-3, 1.1, 0.5))
-_GAMMA = 0.3
-_LANDMARKS = 1024
 # Entities whose kernel rows are held at once.
 _BLOCK = 8192
-_PARTS = 5
 
 
 class KernelModel(NamedTuple):
@@ -52,23 +50,24 @@ class KernelModel(NamedTuple):
         """Return class probabilities [n, C] of entities with these path vectors [n, d]."""
         center, scale, landmarks, coefficients, matrix, bias = (part.astype(np.float64) for part in self)
         with threadpool_limits(1):
-            scores = _alike((unit(vectors) - center) / scale, landmarks) @ coefficients
+            scores = alike((unit(vectors) - center) / scale, landmarks) @ coefficients
             return np.asarray(softmax(scores @ matrix + bias, 1), np.float32)
 
 
 class KernelPrediction(NamedTuple):
-    """Probabilities float32 [V, C], log loss of labelled entities left out, the penalty, and the model."""
+    """Probabilities float32 [V, C], log loss of labelled entities left out, the penalty, model and terms."""
 
     proba: NDArray[np.float32]
     loss: float
     penalty: float
     model: KernelModel
+    terms: KernelTerms
 
 
 def fit_kernel(vectors: Rows, examples: Examples, n_classes: int, seed: int) -> KernelPrediction:
     """Return class probabilities of all entities from these vectors [V, d] and the labelled ones."""
     with threadpool_limits(1):
-        kernel = PathRidge(vectors, shuffled(examples, seed), n_classes, _LANDMARKS)
+        kernel = PathRidge(vectors, shuffled(examples, seed), n_classes, LANDMARKS)
         return kernel.prediction(min(kernel.fits(PENALTIES), key=lambda fit: fit.loss))
 
 
@@ -97,13 +96,6 @@ def _standardised(vectors: Rows) -> tuple[Rows, Rows, Rows]:
     deviation = rows.std(0)
     scale = np.where(deviation > 1e-9, deviation, 1.0)
     return np.asarray(rows / scale), center, scale
-
-
-def _alike(rows: Rows, landmarks: Rows) -> Rows:
-    """Return how alike these vectors and the landmarks are, [n, m]."""
-    apart = np.square(rows).sum(1)[:, None] + np.square(landmarks).sum(1)
-    apart -= 2 * rows @ landmarks.T
-    return np.asarray(np.exp(-_GAMMA / rows.shape[1] * np.maximum(apart, 0)))
 
 
 class _Fit(NamedTuple):
@@ -135,7 +127,8 @@ class PathRidge:
         self._lift = basis[:, kept] / np.sqrt(values[kept])
 
     def _kernel(self, rows: Rows) -> Rows:
-        return _alike(rows, self.landmarks)
+        """Return how alike these vectors and the landmarks are, [n, m]."""
+        return alike(rows, self.landmarks)
 
     def fits(self, penalties: Sequence[float]) -> Iterator[_Fit]:
         """Yield a fit for each penalty; its loss is of examples left out, but calibrated with them."""
@@ -181,12 +174,22 @@ class PathRidge:
         for start in range(0, len(proba), _BLOCK):
             scores = self._kernel(self.vectors[start : start + _BLOCK]) @ fit.coefficients
             proba[start : start + _BLOCK] = softmax(fit.calibration.logits(scores), 1)
-        part, logits = np.arange(len(self.examples)) % _PARTS, np.empty_like(fit.left_out)
-        for number in range(_PARTS):
+        part, logits = np.arange(len(self.examples)) % PARTS, np.empty_like(fit.left_out)
+        calibrations = []
+        for number in range(PARTS):
             rest, own = part != number, part == number
             known = (fit.left_out[rest], self.examples.labels[rest], self.weights[rest])
-            logits[own] = calibrate(*known, fit.calibration).logits(fit.left_out[own])
+            calibrations.append(calibrate(*known, fit.calibration))
+            logits[own] = calibrations[-1].logits(fit.left_out[own])
         proba[self.examples.nodes] = softmax(logits, 1)
         parts = (self._center, self._scale, self.landmarks, fit.coefficients, *fit.calibration[:2])
         model = KernelModel(*(np.asarray(part, np.float32) for part in parts))
-        return KernelPrediction(proba, float(self._losses(logits).mean()), fit.penalty, model)
+        terms = self._terms(fit, [*calibrations, fit.calibration])
+        return KernelPrediction(proba, float(self._losses(logits).mean()), fit.penalty, model, terms)
+
+    def _terms(self, fit: _Fit, calibrations: Sequence[Calibration]) -> KernelTerms:
+        """Return what the terms of the predictions are made from."""
+        examples = self.examples
+        labelled = LabelledEntities(examples.nodes, examples.labels, self.weights)
+        numbers = np.stack([np.vstack([one.matrix, one.bias]) for one in calibrations])
+        return KernelTerms(self.vectors.astype(np.float32), labelled, fit.penalty, numbers)

@@ -6,8 +6,9 @@ confusion matrix, reliability and scores by class, and the packed form that the 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ class ModelPredictions:
 
     nodes [B], classes [C], truth and fold [B], proba [B, C]; members and drawn [L, B, C] and relatives [L, B]
     where every fold has them, as p_values [B, C] of prediction sets. `seed` is the seed; `missing` counts
-    folds whose answers were not kept.
+    folds whose answers were not kept; `reasons` explain some of the predictions.
     """
 
     nodes: list[str]
@@ -42,6 +43,7 @@ class ModelPredictions:
     seed: int
     missing: int
     p_values: Numbers | None = None
+    reasons: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def predicted(self) -> NDArray[np.int64]:
@@ -86,6 +88,7 @@ def answers_of(study: Study, model: ModelRecords) -> ModelPredictions | None:
         seed,
         len(kept) - len(found),
         joined("p_values", 0),
+        [one for _, answers in found for one in answers.about.get("reasons") or []],
     )
 
 
@@ -167,7 +170,9 @@ def abstention(given: ModelPredictions) -> list[dict[str, float]]:
     return [{"share": s, "accuracy": float(curve[max(1, round(len(curve) * s)) - 1])} for s in shares]
 
 
-def packed(given: ModelPredictions, place: Mapping[str, int], with_learners: bool) -> dict[str, Any]:
+def packed(
+    given: ModelPredictions, place: Mapping[str, int], with_learners: bool, with_reasons: bool = True
+) -> dict[str, Any]:
     """Return the page's form of one model: `place` is where a node is in the explorer, if it is there."""
     page: dict[str, Any] = {
         "nodes": given.nodes,
@@ -186,12 +191,24 @@ def packed(given: ModelPredictions, place: Mapping[str, int], with_learners: boo
         "abstention": plain(abstention(given), 5),
         "learners": None,
         "disagreement": None,
+        "reasons": plain(_explained(given), 4) if with_reasons else {},
     }
     if given.members is not None:
         page["disagreement"] = pack_shares(disagreement(given.members))
         if with_learners:
             page["learners"] = _learners(given, given.members)
     return page
+
+
+def _explained(given: ModelPredictions) -> dict[str, Any]:
+    """Return the reasons for predictions by the place of their nodes."""
+    place = {node: number for number, node in enumerate(given.nodes)}
+    return {str(place[one["node"]]): one for one in given.reasons}
+
+
+def reason_bytes(given: ModelPredictions) -> int:
+    """Return about how many characters of the page the reasons of a model take."""
+    return len(json.dumps(given.reasons))
 
 
 def _learners(given: ModelPredictions, members: Numbers) -> dict[str, Any]:

@@ -23,6 +23,7 @@ SCRIPTS = (
     "overview.js",
     "network.js",
     "family.js",
+    "reasons.js",
     "predictions.js",
     "quality.js",
     "links.js",

@@ -19,6 +19,7 @@ from honlearn.report.answers import (
     confusion,
     learner_bytes,
     packed,
+    reason_bytes,
     reliability,
 )
 from honlearn.report.checks import Evidence, run_checks
@@ -32,6 +33,8 @@ from honlearn.results.runs import ModelRecords, Study
 
 # Characters of the page that votes of learners may take, all models together.
 LEARNERS = 3_500_000
+# Characters that reasons for predictions may take.
+REASONS = 1_500_000
 # Contexts that the estimate of the information gain uses, the heaviest.
 _CONTEXTS = 20_000
 
@@ -88,14 +91,16 @@ def _histories(study: Study, model: ModelRecords) -> list[list[Mapping[str, Any]
 def _predictions(
     predictions: Mapping[str, ModelPredictions | None], place: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return the predictions of the models; votes of learners as long as the page has room for them."""
-    left, found = LEARNERS, {}
+    """Return the predictions of the models; votes and reasons as long as the page has room for them."""
+    left, room, found = LEARNERS, REASONS, {}
     for name, one in predictions.items():
         if one is None:
             continue
         fits = learner_bytes(one) <= left
         left -= learner_bytes(one) if fits else 0
-        found[name] = packed(one, place, fits)
+        explained = reason_bytes(one) <= room
+        room -= reason_bytes(one) if explained else 0
+        found[name] = packed(one, place, fits, explained)
         found[name]["learners_left_out"] = bool(one.members is not None and not fits)
     return found
 

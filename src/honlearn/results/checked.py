@@ -32,6 +32,9 @@ def check_answers(about: Fields, task: str) -> tuple[dict[str, Spec], dict[str, 
     if strange or len(set(classes)) < len(classes) or not nodes:
         what = f"{shown(min(strange))} is no class" if strange else "no nodes, or a class twice"
         raise FormatError(f"{about.where}: damaged ({what}); {about.advice}")
+    if about.has("reasons"):
+        for one in about.mappings("reasons"):
+            _check_explanation(one, set(nodes), classes)
     whole: Spec = ("f", ("learners", len(nodes), len(classes)))
     return {"proba": ("f", (len(nodes), len(classes)))}, {
         "members": whole,
@@ -39,6 +42,27 @@ def check_answers(about: Fields, task: str) -> tuple[dict[str, Spec], dict[str, 
         "relatives": ("iu", ("learners", len(nodes))),
         "p_values": ("f", (len(nodes), len(classes))),
     }
+
+
+KINDS = ("memory", "neighbor", "path", "example")
+
+
+def _check_explanation(one: Fields, nodes: set[str], classes: list[str]) -> None:
+    one.only("node", "label", "probability", "references", "reasons")
+    one.text("node", nodes)
+    one.text("label", classes)
+    one.number("probability", -0.001, 1.001)
+    references = one.mapping("references")
+    for name in references.values:
+        references.number(name, -0.001, 1.001)
+    for reason in one.mappings("reasons"):
+        reason.only("kind", "name", "value", "without", "support")
+        reason.text("kind", KINDS)
+        reason.text("name")
+        reason.text("support")
+        reason.number("without", -0.001, 1.001)
+        if reason.has("value"):
+            reason.number("value", -1.001, 1.001)
 
 
 def named_pairs(about: Fields, key: str) -> list[tuple[str, str]]:

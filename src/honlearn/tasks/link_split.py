@@ -87,10 +87,11 @@ def hide_pairs(network: HigherOrderNetwork, pairs: Pairs) -> HigherOrderNetwork:
     """
     hidden = np.unique(pair_keys(np.asarray(pairs, np.int32), network.n_entities, directed=False))
     kept = ~np.isin(edge_keys(network, directed=False), hidden)
-    return _with_edges(network, kept)
+    return with_edges(network, kept)
 
 
-def _with_edges(network: HigherOrderNetwork, kept: NDArray[np.bool_]) -> HigherOrderNetwork:
+def with_edges(network: HigherOrderNetwork, kept: NDArray[np.bool_]) -> HigherOrderNetwork:
+    """Return the network on the same nodes with some of its edges, bool [E], and without statistics."""
     before = np.concatenate([[0], np.cumsum(kept)])
     return HigherOrderNetwork(
         network.vocabulary,

@@ -6,6 +6,7 @@ scores pairs, gives the prediction of each member, and recommends new neighbours
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -39,6 +40,8 @@ from honlearn.tasks.settings import Pairs, Structure, Training
 
 if TYPE_CHECKING:
     import pandas
+
+    from honlearn.tasks.explain.value import Explanation
 
 
 class _Prepared(NamedTuple):
@@ -260,6 +263,26 @@ class DGELinkPredictor(EnsembleEstimator):
         others = [network.vocabulary[int(code)] for code in new[best, 1]]
         table = {"neighbor": others, "probability": probability[best], "disagreement": disagreement(members)}
         return pd.DataFrame(table)
+
+    def explain(
+        self, source: object, target: object, *, paths: Paths | None = None, top: int = 7
+    ) -> Explanation:
+        """Return why a link is expected or not: its probability without memories and neighbours of its ends.
+
+        Reasons are deleted from the network one at a time, the heaviest ``2 * top`` at either end; `top` of
+        them are told. `paths` are observed paths; without them support is counted in the network.
+        """
+        from honlearn.tasks.explain.links import explain_link
+
+        check_is_fitted(self, "ensemble_")
+        return explain_link(self, source, target, paths, top)
+
+    def _on_network(self, network: HigherOrderNetwork) -> DGELinkPredictor:
+        """Return the same learners, reading another network of the same entities."""
+        twin = copy.copy(self)
+        twin.network_ = network
+        twin._fitted_model = twin._model(self.architecture_)
+        return twin
 
     def _inference(self, X: NamePairs, what: str) -> tuple[PairCodes, PairInference]:
         check_is_fitted(self, "ensemble_")

@@ -27,6 +27,7 @@ from honlearn.learners import Learner
 from honlearn.learners.base import USUAL_POWER
 from honlearn.path_kernel.path_vectors import OneStep, Reading, choose_vectors
 from honlearn.path_kernel.ridge import KernelPrediction, fit_kernel
+from honlearn.path_kernel.terms import KernelTerms
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import held, structure
@@ -62,6 +63,8 @@ class NodeFitting(Calibrated, EnsembleEstimator):
     n_draws: Any
     components_: list[Component]
     kernel_parts_: list[KernelPart]
+    # Of the kernels, each with its share among them: what their predictions are made of.
+    kernel_terms_: tuple[tuple[float, KernelTerms], ...] = ()
     # Which entities of the network were there in the fit.
     in_fit_: NDArray[np.bool_]
     # What was read of each network in this fit, and what networks of the same paths have in common.
@@ -203,11 +206,11 @@ class NodeFitting(Calibrated, EnsembleEstimator):
 
     def _resolve_kernel(self, kernel: KernelPrediction | None, fitted: Fitted, examples: Examples) -> None:
         """Set the kernel's prediction for every entity, and its share, chosen on held-back predictions."""
-        self.kernel_share_, self.kernel_proba_ = 0.0, None
+        self.kernel_share_, self.kernel_proba_, self.kernel_terms_ = 0.0, None, ()
         if kernel is None:
             return
         share = self.parameter_object("path_kernel").share
-        self.kernel_proba_ = kernel.proba
+        self.kernel_proba_, self.kernel_terms_ = kernel.proba, ((1.0, kernel.terms),)
         if not isinstance(share, str):
             self.kernel_share_ = float(share)
         elif not fitted.held.positions.size:
@@ -288,13 +291,15 @@ class NodeFitting(Calibrated, EnsembleEstimator):
 
     def _mix_kernels(self, selected: Selected, kernels: dict[str, KernelPrediction | None]) -> None:
         """Set the kernel's prediction: a mean over the networks, by their shares."""
-        known = {key: kernel.proba for key, kernel in kernels.items() if kernel is not None}
+        known = {key: kernel for key, kernel in kernels.items() if kernel is not None}
         total = selected.kernel_share
-        self.kernel_share_, self.kernel_proba_ = 0.0, None
+        self.kernel_share_, self.kernel_proba_, self.kernel_terms_ = 0.0, None, ()
         if known and total > 0:
-            parts = [np.float32(selected.kernel_shares[key] / total) * proba for key, proba in known.items()]
+            shares = {key: selected.kernel_shares[key] / total for key in known}
+            parts = [np.float32(shares[key]) * kernel.proba for key, kernel in known.items()]
             self.kernel_share_ = total
             self.kernel_proba_ = np.sum(parts, axis=0, dtype=np.float32)
+            self.kernel_terms_ = tuple((shares[key], one.terms) for key, one in known.items() if shares[key])
 
     def _train_components(
         self, selected: Selected, prepared: Prepared, training: Training, examples: tuple[Any, ...]

@@ -33,6 +33,8 @@ from honlearn.tasks.temperature import tempered
 if TYPE_CHECKING:
     import pandas
 
+    from honlearn.tasks.explain.value import Explanation
+
 
 class DGEClassifier(NodeFitting):
     """Classifies the entities of a higher-order network with an ensemble of graph neural networks.
@@ -282,6 +284,42 @@ class DGEClassifier(NodeFitting):
         """Return the entropy of the predicted probabilities in nats, for each node, [B]."""
         proba = self.predict_proba(X).astype(np.float64)
         return np.asarray(-(proba * np.log(np.maximum(proba, 1e-300))).sum(1), np.float64)
+
+    # --- explaining ----------------------------------------------------------------------------------
+
+    def explain(
+        self, node: object, label: object = None, *, paths: Paths | None = None, top: int = 7
+    ) -> Explanation:
+        """Return why a node has its prediction: which memories, neighbours and paths moved it, by how much.
+
+        Parameters
+        ----------
+        node : the name of an entity.
+        label : the class whose probability is explained; None for the most probable one.
+        paths : observed paths; without them, support is counted in the network.
+        top : how many memories, neighbours and paths are told one by one; the others are one player. Shapley
+            values are exact up to 7, and means over sampled orders above.
+
+        The prediction is that over all relatives and whole neighbourhoods (``n_draws="all"``).
+
+        >>> from honlearn.hon.edgelist import from_edges
+        >>> near = [(f"{s}{i}", f"{s}{j}") for s in "ab" for i in range(4) for j in range(4) if i != j]
+        >>> clf = DGEClassifier(from_edges(*zip(*near)), "sage", n_learners=2, random_state=0)
+        >>> clf = clf.fit(["a1", "a2", "b1", "b2"], ["a", "a", "b", "b"])
+        >>> found = clf.explain("a0", "a")
+        >>> sorted(reason.name for reason in found.reasons), found.references[0].name
+        (['a1', 'a2', 'a3'], 'without neighbours')
+        """
+        return self.explanations([node], label, paths=paths, top=top)[0]
+
+    def explanations(
+        self, X: Names, label: object = None, *, paths: Paths | None = None, top: int = 5
+    ) -> list[Explanation]:
+        """Return :meth:`explain` for many nodes, computed together."""
+        from honlearn.tasks.explain.classifier import explain_nodes
+
+        check_is_fitted(self, "components_")
+        return list(explain_nodes(self, X, label, paths, top, "explain"))
 
     def _inferences(self, X: Names, what: str) -> tuple[NDArray[np.int32], list[Inference]]:
         """Return the codes of these nodes, and what predicts with each component."""

@@ -33,6 +33,8 @@ from honlearn.tasks.path_grams import Matrix, PathGrams, narrow, pieces
 if TYPE_CHECKING:
     import pandas
 
+    from honlearn.tasks.explain.value import Explanation
+
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 _TOKENS_AT_ONCE = 1 << 20
 # The network whose steps the vectors are learned from: GrowHON's rule, so that it is the same in any version.
@@ -172,6 +174,19 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
             for column in np.argsort(-row, kind="stable")[:top].tolist():
                 rows.append({"label": label, "gram": self.grams_.gram(column), "weight": float(row[column])})
         return pd.DataFrame(rows)
+
+    def explain(self, path: Paths | Sequence[object], label: object = None, top: int = 7) -> Explanation:
+        """Return why a path has its class: which grams moved the prediction, by how much.
+
+        `path` is a list of names, or :class:`~honlearn.Paths` with one row; `label` is the class whose
+        probability is explained, None for the most probable one; `top` grams are told one by one. The
+        ``logit`` of a reason is exact: a logit is the sum of its terms.
+        """
+        from honlearn.tasks.explain.paths import explain_path
+
+        check_is_fitted(self, "logistic_")
+        known = path if isinstance(path, Paths) else as_paths([path], "explain")
+        return explain_path(self, known, label, top)
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the fitted model to `folder`; :func:`honlearn.load_model` reads it back."""

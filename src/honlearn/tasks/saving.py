@@ -26,6 +26,8 @@ from honlearn.tasks.component_storage import (
 )
 from honlearn.tasks.fit_facts import restore_facts
 from honlearn.tasks.held_back import PREFIX as HELD_BACK
+from honlearn.tasks.kernel_storage import PREFIX as TERMS
+from honlearn.tasks.kernel_storage import restored_terms, terms_config, terms_tensors
 from honlearn.tasks.loading import (
     built_from,
     check_probabilities,
@@ -88,6 +90,8 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
         tensors[_KERNEL] = torch.from_numpy(model.kernel_proba_)
     other = other_network(model) if model.task == "nodes" else None
     if model.task == "nodes":
+        config |= terms_config(model.kernel_terms_)
+        tensors |= terms_tensors(model.kernel_terms_)
         config["components"] = [component_config(one, model.network_) for one in model.components_]
         for number, one in enumerate(model.components_):
             tensors |= component_tensors(one, f"component{number}.")
@@ -130,7 +134,7 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
     network = load_network(os.path.join(folder, NETWORK))
     given, classes = read_parameters(config, kinds[kind], _LEFT_OUT), read_classes(config)
     give_make(folder, given, make)
-    own = ("ensemble.", "component", HELD_BACK, UPDATE)
+    own = ("ensemble.", "component", HELD_BACK, UPDATE, TERMS)
     beside = {name: t for name, t in tensors.items() if not name.startswith(own)}
     check_tensors(os.path.join(folder, WEIGHTS), beside, network.n_entities, len(classes))
     with built_from(folder, tensors, network):
@@ -156,6 +160,7 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
             restore_components(model, config, tensors, other, make)
             restore_uncertainty(model, config.mapping("uncertainty"), tensors)
             restore_update(model, config, tensors, other, os.fspath(folder))
+            model.kernel_terms_ = restored_terms(config, tensors, network.n_entities, len(classes))
         else:
             model.path_vectors_, model.architecture_ = None, shape
             prefix = "ensemble."

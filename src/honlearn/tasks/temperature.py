@@ -12,6 +12,7 @@ the temperature was not fitted to.
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +21,14 @@ from scipy.optimize import minimize_scalar
 from honlearn.tasks.held import Gain, log_losses
 
 Rows = NDArray[np.float64]
+Proba = TypeVar("Proba", NDArray[np.float32], NDArray[np.float64])
 # Temperatures are between 1 / WIDEST and this.
 WIDEST = 4.0
 _PARTS = 5
 _FEWEST = 20
 
 
-def tempered(proba: NDArray[np.float32], temperature: float) -> NDArray[np.float32]:
+def tempered(proba: Proba, temperature: float) -> Proba:
     """Return the probabilities [B, C] at a temperature; at 1 they are the same to the bit.
 
     >>> tempered(np.array([[0.8, 0.2]], np.float32), 0.5).round(3).tolist()
@@ -35,7 +37,7 @@ def tempered(proba: NDArray[np.float32], temperature: float) -> NDArray[np.float
     if temperature == 1.0:
         return proba
     powers = np.asarray(proba, np.float64) ** (1 / temperature)
-    return np.asarray(powers / powers.sum(1, keepdims=True), np.float32)
+    return np.asarray(powers / powers.sum(1, keepdims=True), proba.dtype)
 
 
 def choose_temperature(proba: NDArray[np.float32], truth: NDArray[np.int64], weights: Rows) -> float:

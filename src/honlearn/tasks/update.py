@@ -56,6 +56,8 @@ def updated(model: DGEClassifier, source: Any, features: Any, **reader_options: 
     rows = _rows(model.network_, main)
     out = copy.copy(model)
     out.network_, out.counts_ = main, networks.counts
+    # Terms are of the entities of the fit, by their codes there.
+    out.kernel_terms_ = ()
     grown = isinstance(networks.counts, GramCounts) and not isinstance(model.network, HigherOrderNetwork)
     out.network = networks.counts if grown else main
     out.features = _features(model, main, rows, features)

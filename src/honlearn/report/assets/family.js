@@ -34,6 +34,7 @@ function showNode() {
     h('div', { class: 'node-title' }, h('h3', {}, net.names[i]), net.label[i] >= 0 && h('span', { class: 'badge plain' }, h('span', { class: 'dot', style: { background: classColour(net.label[i]) } }), `class ${net.classes[net.label[i]]}`)),
     facts.length ? h('p', { class: 'muted' }, describe(i)) : null,
     predictionLine(i),
+    reasonsAt(i),
     h('h4', {}, `Family: ${whole(members.length + 1)} relatives, each with its probability (Eq. 3)`),
     h('ul', { class: 'family', 'aria-label': 'Relatives' }, relative(net.names[i], net.contexts.base_chance[i], null), members.map((c) => relative(net.contexts.label[c], net.contexts.chance[c], c))),
     h('div', { id: 'changes' }),

@@ -96,7 +96,7 @@ function showPrediction(b) {
     h('div', { class: 'node-title' }, h('h3', {}, said.nodes[b]), h('span', { class: `badge ${right ? 'good' : 'bad'}` }, right ? 'right' : 'wrong'), STUDY.network && at >= 0 ? h('button', { type: 'button', class: 'link', onclick: () => choose(at, null, true) }, 'in the network') : null),
     h('p', { class: 'muted' }, STUDY.network && at >= 0 ? describe(at) : ''),
     h('p', {}, 'Class ', h('strong', {}, said.classes[said.truth[b]]), ', predicted ', h('strong', {}, said.classes[said.predicted[b]]), ` with ${fixed(said.sure[b], 2)}, in fold ${said.fold[b]} of seed ${said.seed}.`),
-    h('div', { id: 'chances' }), votes(said, b));
+    h('div', { id: 'chances' }), reasonsOf(said, b), votes(said, b));
   const width = said.classes.length, rows = said.classes.map((name, c) => [name, said.proba[b * width + c], c]).sort((x, y) => y[1] - x[1]).slice(0, 8);
   const turned = rows.map((_, i) => rows.length - 1 - i);
   chanceChart = new Chart({

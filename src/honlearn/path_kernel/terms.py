@@ -1,0 +1,117 @@
+"""Which labelled entities a prediction of the path kernel comes from: its terms, which are exact.
+
+In: what a fit of :class:`~honlearn.path_kernel.ridge.PathRidge` was made of. Out: for an entity the weight of
+every labelled one. A score is linear in the labels,
+
+    f_c(u) = Σ_j a_j(u) (1[y_j = c] − mean_c),    a(u) = k(u, Z) (K_ZX W K_XZ + λ K_ZZ)⁻¹ K_ZX W,
+
+with landmarks Z, labelled entities X and their weights W. Without its own label, that of a labelled entity is
+Σ_{j ≠ i} a_j / (1 − a_i) (1[y_j = c] − mean_c).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import softmax
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from honlearn.path_kernel.calibration import Rows
+
+GAMMA = 0.3
+LANDMARKS = 1024
+PARTS = 5
+# Of the mean of the diagonal: what keeps a matrix that is almost singular solvable.
+_JITTER = 1e-9
+
+
+def alike(rows: Rows, landmarks: Rows) -> Rows:
+    """Return k(i, j) = exp(−γ |x_i − x_j|² / d) of vectors and landmarks, [n, m]."""
+    apart = np.square(rows).sum(1)[:, None] + np.square(landmarks).sum(1)
+    apart -= 2 * rows @ landmarks.T
+    return np.asarray(np.exp(-GAMMA / rows.shape[1] * np.maximum(apart, 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledEntities:
+    """What the kernel was fitted on: nodes int32, labels int64 and weights float64 (mean 1), [n] each."""
+
+    nodes: NDArray[np.int32]
+    labels: NDArray[np.int64]
+    weights: Rows
+
+
+@dataclass(frozen=True, eq=False)
+class KernelTerms:
+    """The terms of a kernel's predictions.
+
+    Parameters
+    ----------
+    vectors : standardised vectors of all entities, float32 [V, d].
+    labelled : the labelled entities, in the order of the fit: the first are landmarks.
+    penalty : λ.
+    calibration : float64 [6, C + 1, C]: matrices with biases below them. The last is for entities without a
+        label, number i for labelled ones in places i, i + 5, …, whose labels it was not fitted on.
+    """
+
+    vectors: NDArray[np.float32]
+    labelled: LabelledEntities
+    penalty: float
+    calibration: Rows
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes, C."""
+        return int(self.calibration.shape[2])
+
+    @cached_property
+    def _landmarks(self) -> Rows:
+        return self.vectors[np.unique(self.labelled.nodes[:LANDMARKS])].astype(np.float64)
+
+    @cached_property
+    def _solver(self) -> tuple[tuple[Rows, bool], Rows]:
+        """A factor of K_ZX W K_XZ + λ K_ZZ, [m, m], and K_ZX W, [m, n]."""
+        onto = alike(self._landmarks, self.vectors[self.labelled.nodes].astype(np.float64))
+        weighted = onto * self.labelled.weights
+        matrix = weighted @ onto.T + self.penalty * alike(self._landmarks, self._landmarks)
+        matrix[np.diag_indices_from(matrix)] += _JITTER * np.trace(matrix) / len(matrix)
+        return cho_factor(matrix), weighted
+
+    @cached_property
+    def _truth(self) -> Rows:
+        """The labels, one column per class, less their means, [n, C]."""
+        truth = np.eye(self.n_classes)[self.labelled.labels]
+        return np.asarray(truth - self.labelled.weights @ truth / len(truth))
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        """The place of each labelled entity; of one with several labels, the last."""
+        return {int(node): place for place, node in enumerate(self.labelled.nodes)}
+
+    def weights(self, entities: Sequence[int]) -> Rows:
+        """Return a_j of every labelled entity in the scores of entities, [B, n]; an entity's own is 0."""
+        with threadpool_limits(1):
+            factor, weighted = self._solver
+            near = alike(self.vectors[list(entities)].astype(np.float64), self._landmarks)
+            found = cho_solve(factor, near.T).T @ weighted
+        for row, entity in zip(found, entities, strict=True):
+            own = self._place.get(int(entity))
+            if own is not None:
+                row /= 1 - min(row[own], 1 - 1e-6)
+                row[own] = 0.0
+        return np.asarray(found)
+
+    def terms(self, weights: Rows) -> Rows:
+        """Return the term of every labelled entity in the scores that these weights [n] give, [n, C]."""
+        return weights[:, None] * self._truth
+
+    def proba(self, entity: int, scores: Rows) -> Rows:
+        """Return class probabilities of an entity from scores [..., C]."""
+        own = self._place.get(entity)
+        numbers = self.calibration[PARTS if own is None else own % PARTS]
+        return np.asarray(softmax(scores @ numbers[:-1] + numbers[-1], axis=-1))

@@ -1,0 +1,1 @@
+"""Reasons for predictions: which memories, neighbours and paths moved one, and by how much."""
