@@ -21,7 +21,7 @@ from fuzz.mutate_xml import damage_xml
 
 # Extension → damage that keeps to the format.
 KNOWING: dict[str, Callable[[Random, bytes], bytes]] = {
-    **dict.fromkeys((".txt", ".ngram", ".csv", ".tsv", ".net", ".graphml", ".gexf"), damage_text),
+    **dict.fromkeys((".txt", ".ngram", ".csv", ".tsv", ".net", ".graphml", ".gexf", ".md"), damage_text),
     **dict.fromkeys((".arrow", ".feather"), damage_arrow),
     **dict.fromkeys((".safetensors", ".ckpt", ".refit", ".powers"), damage_safetensors),
     ".parquet": damage_parquet,
