@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from honlearn.tasks import split_links as split_links
     from honlearn.tasks.model_card import model_card as model_card
     from honlearn.tasks.settings import Pairs as Pairs
-    from honlearn.tasks.settings import PlainPairs as PlainPairs
     from honlearn.tasks.settings import PathKernel as PathKernel
+    from honlearn.tasks.settings import PlainPairs as PlainPairs
     from honlearn.tasks.settings import Structure as Structure
     from honlearn.tasks.settings import Training as Training
 

@@ -99,7 +99,8 @@ def forget_rounds(shape: Architecture, options: Sequence[TrainingOptions]) -> No
 def _losses(rounds: Sequence[Sequence[Searched]]) -> NDArray[np.float64]:
     """Return the loss of the bag for each validation pair, which are the same for all learners, [h]."""
     held = [one.held for found in rounds for one in found]
-    return -np.log(np.clip(np.concatenate([one.probability for one in held]).mean(0), 1e-12, None))
+    mean = np.concatenate([one.probability for one in held]).mean(0)
+    return np.asarray(-np.log(np.clip(mean, 1e-12, None)))
 
 
 def _gains(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:

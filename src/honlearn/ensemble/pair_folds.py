@@ -21,7 +21,7 @@ from honlearn.seeds import generator
 
 NEGATIVES = ("uniform", "degree", "mixed")
 # Unlinked pairs in the pool for each linked one; every epoch draws one of them for each linked pair.
-POOL = 3
+POOL = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ def fold_pairs(
 def _folds(examples: PairExamples, n_entities: int, n_folds: int, seed: int) -> NDArray[np.int64]:
     """Return the fold of each pair: linked and unlinked pairs each divided evenly, in a random order."""
     keys = pair_keys(examples.pairs, n_entities, directed=False)
-    distinct, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    distinct, group = np.unique(keys, return_inverse=True)
     linked = np.zeros(len(distinct), np.int64)
     np.maximum.at(linked, group, examples.labels)
     random = generator(seed, "pair folds")

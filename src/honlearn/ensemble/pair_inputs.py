@@ -46,7 +46,7 @@ class Scaling(NamedTuple):
 
     def __call__(self, features: Features) -> Features:
         """Return standardised features, float32 [B, F]."""
-        return np.clip((features - self.mean) * self.scale, -_FARTHEST, _FARTHEST)
+        return np.asarray(np.clip((features - self.mean) * self.scale, -_FARTHEST, _FARTHEST))
 
 
 class PairExtras(NamedTuple):

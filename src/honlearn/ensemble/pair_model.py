@@ -2,8 +2,8 @@
 
 In: a network, the shape of the ensemble, features and a seed. Out: a fit on pairs, and inference. The
 counterpart of :mod:`honlearn.ensemble.node_model`. With folds a batch passes messages in a network that has
-no trace of its fold, and pairs may read counts and common neighbours; without them the links of each batch are
-hidden one batch at a time, and a pair reads its two ends alone.
+no trace of its fold, and pairs may read counts and common neighbours; without them the links of each batch
+are hidden batch by batch, and a pair reads its two ends alone.
 """
 
 from __future__ import annotations

@@ -182,7 +182,8 @@ class PairEnsemble(Ensemble):
         """Return what a pair reads whatever the order of its ends: [L, B, ...] each."""
         out = []
         if self.shape.common_width:
-            assert reads.common is not None and reads.neighbors is not None
+            assert reads.common is not None
+            assert reads.neighbors is not None
             x = product(ctx.run, reads.neighbors, self.common)
             if x.shape[1]:
                 rows = np.arange(count, dtype=np.int32)[None]

@@ -34,7 +34,7 @@ class Trained:
 
     def arrays(self) -> list[NDArray[Any]]:
         """Return all that the examples are, for a digest."""
-        known = [self.examples.pairs, self.examples.labels]
+        known: list[NDArray[Any]] = [self.examples.pairs, self.examples.labels]
         if isinstance(self.examples, FoldedPairs):
             read = [one.features for one in self.examples.extras if one.features is not None]
             return [*known, self.examples.folds, *read]
@@ -49,7 +49,7 @@ class LinkExamples:
     unlinked: Unlinked | None
 
     def trained(self, source: PairSource | None, reads: Pairs, seed: int) -> Trained:
-        """Return what a training takes: folds of a pool where there is a source, else the pairs themselves."""
+        """Return what a training takes: folds of a pool where there is a source, else the pairs as given."""
         unlinked = self.unlinked
         if source is None:
             return Trained(self.balanced, unlinked if reads.new_negatives else None)

@@ -1,8 +1,8 @@
 """Link prediction: deep graph ensembles that say how likely an edge between two entities is.
 
 In: a higher-order network, paths where there are any, and pairs with labels or nothing. Out: a fitted
-:class:`DGELinkPredictor` that scores pairs, gives the prediction of each member, and recommends new neighbours
-with their evidence.
+:class:`DGELinkPredictor` that scores pairs, gives the prediction of each member, and recommends new
+neighbours with their evidence.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ class DGELinkPredictor(EnsembleEstimator):
         self, phase: str, examples: Iterable[NDArray[Any]], networks: Sequence[HigherOrderNetwork] = ()
     ) -> str:
         paths = self.paths
-        more = [] if paths is None else [paths.codes, paths.offsets]
+        more: list[NDArray[Any]] = [] if paths is None else [paths.codes, paths.offsets]
         if paths is not None and paths.counts is not None:
             more.append(paths.counts)
         return super()._fingerprint(phase, [*examples, *more], networks)

@@ -1,8 +1,8 @@
 """From the score of a pair to the probability of a link among all pairs of entities.
 
 In: predictions on held-back pairs, and how likely each was to be among them. Out: a :class:`Calibration`. A
-link predictor is trained on as many linked as unlinked pairs, half of them popular ones, while of all pairs of
-entities only a small share is linked. Held-back pairs are weighed so that they stand for all pairs: linked
+link predictor is trained on as many linked as unlinked pairs, half of them popular ones, while of all pairs
+of entities only a small share is linked. Held-back pairs are weighed so that they stand for all pairs: linked
 ones have the share of linked pairs in the network, and an unlinked one counts in inverse proportion to how
 likely it was drawn. On these, p' = σ(a + b · logit p) has the least loss (Platt scaling).
 """

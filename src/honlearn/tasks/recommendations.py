@@ -1,7 +1,7 @@
 """Recommended links and their evidence: common neighbours, lags, supporting paths.
 
-In: what predicts links, nodes, the network and the paths. Out: a table. The evidence is read from the data, for
-a person to judge by; it is no part of the score.
+In: what predicts links, nodes, the network and the paths. Out: a table. The evidence is read from the data,
+for a person to judge by; it is no part of the score.
 """
 
 from __future__ import annotations
@@ -94,6 +94,8 @@ def lag_columns(pairs: Pairs, lags: Lags | None) -> dict[str, list[int]]:
     """Return how often v comes 2, 3 and 4 steps after u in the paths; no columns where there are none."""
     if lags is None:
         return {}
+    if not len(pairs):
+        return {f"lag_{lag}": [] for lag in LAGS}
     u, v = pairs.T
     return {
         f"lag_{lag}": np.asarray(matrix[u, v]).ravel().astype(np.int64).tolist()

@@ -246,8 +246,8 @@ class Pairs(PlainPairs):
         folds = check_integer(owner, "pairs.folds", self.folds, 0)
         if folds == 1:
             raise ParameterError(
-                f"The 'pairs.folds' parameter of {owner} must be 0 or at least 2: a fold is hidden while it is "
-                "trained on, and all pairs at once leave nothing. Got 1 instead."
+                f"The 'pairs.folds' parameter of {owner} must be 0 or at least 2: a fold is hidden while it "
+                "is trained on, and all pairs at once leave nothing. Got 1 instead."
             )
         check_integer(owner, "pairs.common", self.common, 0)
         check_choice(owner, "pairs.negatives", self.negatives, NEGATIVES)
@@ -257,8 +257,8 @@ class Pairs(PlainPairs):
             needs.append(f"negatives={self.negatives!r}")
         if not folds and needs:
             raise ParameterError(
-                f"{owner}: pairs.{listed(needs)} needs folds of pairs; set pairs.folds to 10, or counts=False, "
-                "common=0 and negatives='uniform'"
+                f"{owner}: pairs.{listed(needs)} needs folds of pairs; set pairs.folds to 10, or "
+                "counts=False, common=0 and negatives='uniform'"
             )
         if folds and not self.hide_own:
             raise ParameterError(
