@@ -321,7 +321,6 @@ def test_bad_pairs(pairs: Any, y: Any, error: type[Exception], message: str) -> 
         ({"hide_own": False}, "folds hide them; set pairs.folds=0"),
         ({"pair_counts": 1}, "'pairs.counts' parameter of DGELinkPredictor must be True or False"),
         ({"negatives": "hard"}, "'pairs.negatives' parameter of DGELinkPredictor"),
-        ({"paths": 3}, "'paths' parameter of DGELinkPredictor must be None or honlearn.Paths"),
         ({"variant": "bog"}, "'variant' parameter of DGELinkPredictor"),
         ({"n_threads": 0}, "'n_threads' parameter of DGELinkPredictor"),
         ({"network": 3}, "'network' parameter of DGELinkPredictor"),

@@ -209,6 +209,6 @@ def test_hostile_configs_are_refused(given: dict[str, Any]) -> None:
     from honlearn.tasks.pair_storage import pair_config, pair_tensors, restore_pairs
 
     model = fitted()
+    fields, tensors = Fields({**pair_config(model), **given}, "config.json"), pair_tensors(model)
     with pytest.raises(FormatError, match=r"learners|slope"):
-        fields = Fields({**pair_config(model), **given}, "config.json")
-        restore_pairs(model, fields, pair_tensors(model), "weights")
+        restore_pairs(model, fields, tensors, "weights")

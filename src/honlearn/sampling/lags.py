@@ -40,7 +40,7 @@ class PathLags:
 
     def __init__(self, paths: Paths, vocabulary: Vocabulary, lags: Sequence[int] = LAGS) -> None:
         self.size, self.lags = len(vocabulary), tuple(lags)
-        self._codes = translated(paths, vocabulary)
+        self._codes = _translated(paths, vocabulary)
         self._offsets = paths.offsets
         self._counts = np.ones(len(paths), np.int64) if paths.counts is None else paths.counts
         self._steps = _step_keys(self._codes, self._offsets, self.size)
@@ -62,7 +62,7 @@ class PathLags:
         return sparse.csr_array((total.astype(np.float64), ends), shape=(self.size, self.size))
 
 
-def translated(paths: Paths, vocabulary: Vocabulary) -> NDArray[np.int32]:
+def _translated(paths: Paths, vocabulary: Vocabulary) -> NDArray[np.int32]:
     """Return the codes of the paths as codes of another vocabulary, −1 for names that it lacks."""
     known = {name: code for code, name in enumerate(vocabulary.names)}
     codes = np.array([known.get(name, -1) for name in paths.vocabulary.names], np.int32)

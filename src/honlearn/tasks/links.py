@@ -25,14 +25,16 @@ from honlearn.ensemble.pair_inference import PairInference
 from honlearn.ensemble.pair_inputs import FEATURES, PairSource, Scaling
 from honlearn.ensemble.pair_model import PairModel
 from honlearn.ensemble.pairs import PairArchitecture, PairEnsemble
-from honlearn.errors import InputError, ParameterError, check_integer, listed
+from honlearn.errors import InputError, check_integer, listed
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner
+from honlearn.paths import read_paths
 from honlearn.paths.paths import Paths
 from honlearn.sampling.lags import Lags
 from honlearn.sampling.pairs import Pairs as PairCodes
 from honlearn.sampling.pairs import PairSampler
+from honlearn.sampling.paths_within import paths_within
 from honlearn.seeds import root_seed
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
@@ -65,10 +67,10 @@ class DGELinkPredictor(EnsembleEstimator):
         ``n_learners_`` is how many there are then. Other variants have as many as this says.
     pairs : Pairs, optional
         What is read of two ends, whether order counts, how relatives of a pair are drawn, what is hidden.
-    paths : Paths, optional
-        The paths that the network is from, cut at every tested step: how often v follows u two to four steps
-        later is read from them. Where `network` is paths, they are these; without any, what the network
-        expects two to four steps later stands for it.
+    paths : Paths, lists of names or a file, optional
+        The paths that the network is from: how often v follows u two to four steps later is read from them.
+        They are cut at every step that the network does not have, such as a tested one. Where `network` is
+        paths, they are these; without any, what the network expects two to four steps later stands for it.
     n_draws, n_threads, random_state, verbose
         As for :class:`honlearn.DGEClassifier`; over ``"all"`` relatives either end is its expected
         representation under Eq. 3.
@@ -94,6 +96,7 @@ class DGELinkPredictor(EnsembleEstimator):
     _scaling: Scaling | None = None
     # Lags of the paths of a model that was loaded.
     _lags: Lags | None = None
+    _kept_source: PairSource | None = None
     parameter_objects: ClassVar[Mapping[str, type]] = {
         "training": Training,
         "structure": Structure,
@@ -112,7 +115,7 @@ class DGELinkPredictor(EnsembleEstimator):
         n_heads: int = 5,
         features: Any = None,
         pairs: Pairs | None = None,
-        paths: Paths | None = None,
+        paths: Any = None,
         training: Training | None = None,
         structure: Structure | None = None,
         n_draws: int | str = "all",
@@ -150,7 +153,7 @@ class DGELinkPredictor(EnsembleEstimator):
         """
         clock = Clock()
         self.seed_ = root_seed(self.random_state)
-        for name in ("_lags", "_scaling", "n_learners_"):
+        for name in ("_lags", "_scaling", "_kept_source", "n_learners_"):
             self.__dict__.pop(name, None)
         # Pairs are read more than once, which an iterator does not survive.
         X, exclude = (list(pairs) if isinstance(pairs, Iterator) else pairs for pairs in (X, exclude))
@@ -187,11 +190,6 @@ class DGELinkPredictor(EnsembleEstimator):
     def _prepare(self, X: NamePairs | None, y: Labels | None, exclude: NamePairs | None) -> LinkExamples:
         """Return the pairs to train on; every parameter is checked, before anything is searched for."""
         self._reads.check(self._owner)
-        if self.paths is not None and not isinstance(self.paths, Paths):
-            raise ParameterError(
-                f"The 'paths' parameter of {self._owner} must be None or honlearn.Paths "
-                f"(honlearn.read_paths). Got {type(self.paths).__name__} instead."
-            )
         shape = self._shape()
         check.draws(self._owner, self.n_draws)
         given = link_examples(self._owner, self.network_, X, y, exclude, self._reads.directed, self.seed_)
@@ -242,20 +240,28 @@ class DGELinkPredictor(EnsembleEstimator):
         given = (self._owner, self.task)
         return [training.options(*given, kind, n_examples, self.verbose, usual) for kind in shape.kinds]
 
+    def _read_paths(self) -> Paths | None:
+        """Return the paths, cut at every step that the network does not have, such as a tested one."""
+        given = self.network if self.paths is None and isinstance(self.network, Paths) else self.paths
+        return None if given is None else paths_within(read_paths(given), self.network_)
+
     def _source(self) -> PairSource | None:
         """Return what pairs read beside their ends, None where they read nothing and nothing is in folds."""
         reads = self._reads
         if not reads.folds:
             return None
-        paths = self.network if self.paths is None and isinstance(self.network, Paths) else self.paths
-        return PairSource(
+        # Lags and counts of a network are counted once in a fit.
+        if self._kept_source is not None and self._kept_source.network is self.network_:
+            return self._kept_source
+        self._kept_source = PairSource(
             self.network_,
-            paths,
+            self._read_paths(),
             partial(PairSampler, directed=bool(reads.directed)),
             bool(reads.counts),
             bool(reads.common),
             self._lags,
         )
+        return self._kept_source
 
     def _model(self, shape: PairArchitecture) -> PairModel:
         """Return what is trained: the ensemble over pairs of the network that was given or chosen."""
@@ -267,7 +273,8 @@ class DGELinkPredictor(EnsembleEstimator):
     def _fingerprint(
         self, phase: str, examples: Iterable[NDArray[Any]], networks: Sequence[HigherOrderNetwork] = ()
     ) -> str:
-        paths = self.paths
+        source = self._source()
+        paths = None if source is None else source.paths
         more: list[NDArray[Any]] = [] if paths is None else [paths.codes, paths.offsets]
         if paths is not None and paths.counts is not None:
             more.append(paths.counts)

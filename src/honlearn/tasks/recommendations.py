@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from honlearn.ensemble.pair_inference import PairInference
 from honlearn.paths.paths import Paths
 from honlearn.sampling.common_neighbors import Common, CommonNeighbors
-from honlearn.sampling.lags import LAGS, Lags, translated
+from honlearn.sampling.lags import LAGS, Lags
 from honlearn.sampling.pairs import Pairs, pair_keys
 from honlearn.tasks.estimator import disagreement
 from honlearn.tasks.link_parameters import NewPairs, in_order
@@ -56,7 +56,7 @@ def recommended(
     lags = None if inference.view is None else inference.view.lags
     table |= lag_columns(chosen, lags)
     if paths is not None:
-        table["paths"] = supporting_paths(chosen, paths, translated(paths, network.vocabulary))
+        table["paths"] = supporting_paths(chosen, paths)
     return pd.DataFrame(table)
 
 
@@ -103,24 +103,23 @@ def lag_columns(pairs: Pairs, lags: Lags | None) -> dict[str, list[int]]:
     }
 
 
-def supporting_paths(pairs: Pairs, paths: Paths, codes: NDArray[np.int32]) -> list[list[str]]:
+def supporting_paths(pairs: Pairs, paths: Paths) -> list[list[str]]:
     """Return for each pair (u, v) the commonest pieces of paths from u to v, up to four steps long.
 
-    `codes` are the entities of the paths as codes of the network, −1 for those it lacks.
+    `paths` have the codes of the network.
 
     >>> found = Paths.from_lists([["A", "B", "C"], ["A", "B", "C"], ["A", "C"]])
-    >>> supporting_paths(np.array([[0, 2]], np.int32), found, found.codes)
+    >>> supporting_paths(np.array([[0, 2]], np.int32), found)
     [['A → B → C (2)']]
     """
-    size = int(max(codes.max(initial=0), pairs.max(initial=0))) + 1
+    size, codes = len(paths.vocabulary), paths.codes
     wanted = np.unique(pair_keys(pairs, size))
     row = np.repeat(np.arange(len(paths.offsets) - 1), np.diff(paths.offsets))
     counts = np.ones(len(paths), np.int64) if paths.counts is None else paths.counts
     pieces: dict[int, dict[tuple[int, ...], int]] = {}
     for lag in LAGS:
         ends = np.stack([codes[:-lag], codes[lag:]], 1) if len(codes) > lag else np.empty((0, 2), np.int32)
-        known = (ends >= 0).all(1) & (row[:-lag] == row[lag:]) if len(ends) else np.zeros(0, bool)
-        places = np.flatnonzero(known)
+        places = np.flatnonzero(row[:-lag] == row[lag:]) if len(ends) else np.empty(0, np.int64)
         keys = pair_keys(ends[places], size)
         asked = np.isin(keys, wanted)
         places, keys = places[asked], keys[asked]
