@@ -318,7 +318,6 @@ def test_bad_pairs(pairs: Any, y: Any, error: type[Exception], message: str) -> 
         ({"directed": "yes"}, "'pairs.directed' parameter of DGELinkPredictor must be True or False"),
         ({"pair_folds": 1}, "'pairs.folds' parameter of DGELinkPredictor must be 0 or at least 2"),
         ({"pair_folds": 0}, r"pairs.counts, common, negatives='mixed' needs folds of pairs"),
-        ({"hide_own": False}, "folds hide them; set pairs.folds=0"),
         ({"pair_counts": 1}, "'pairs.counts' parameter of DGELinkPredictor must be True or False"),
         ({"negatives": "hard"}, "'pairs.negatives' parameter of DGELinkPredictor"),
         ({"variant": "bog"}, "'variant' parameter of DGELinkPredictor"),

@@ -85,11 +85,10 @@ class PairFactors:
         return out if self.directed else out / np.float32(2)
 
     def _block(self, pairs: Pairs) -> Features:
-        u, v = pairs.T
         link, near = self._factors
-        columns = [column for factors in (link, near) for column in _by_rank(factors, u, v)]
-        for vectors in (link.source, link.target, near.source):
-            columns.append(_products(vectors, vectors, u, v))
+        multiply = _Products(pairs)
+        columns = [column for factors in (link, near) for column in _by_rank(factors, multiply)]
+        columns += [multiply(vectors, vectors) for vectors in (link.source, link.target, near.source)]
         return np.stack(columns, 1).astype(np.float32)
 
     @cached_property
@@ -111,25 +110,30 @@ class PairFactors:
         return information(sparse.csr_array(near + near.T), 0.75)
 
 
-def _by_rank(factors: _Factors, u: NDArray[np.int32], v: NDArray[np.int32]) -> list[NDArray[np.float64]]:
-    """Return the entries (u, v) of the approximations of each rank."""
-    out, total = [], np.zeros(len(u))
+class _Products:
+    """Products of the vectors of both ends of pairs [B, 2].
+
+    Where most pairs of some sources with all targets are asked for, one matrix product is the faster way.
+    """
+
+    def __init__(self, pairs: Pairs) -> None:
+        self.u, self.v = pairs.T
+        self.sources, self.row = np.unique(self.u, return_inverse=True)
+
+    def __call__(self, left: _Vectors, right: _Vectors) -> _Vectors:
+        """Return left[u] · right[v] for each pair, float64 [B]."""
+        if len(self.sources) * len(right) <= 4 * len(self.u):
+            return np.asarray((left[self.sources] @ right.T)[self.row, self.v])
+        return np.asarray(np.einsum("ij,ij->i", left[self.u], right[self.v]))
+
+
+def _by_rank(factors: _Factors, multiply: _Products) -> list[_Vectors]:
+    """Return the entries of the approximations of each rank."""
+    out: list[_Vectors] = []
     for start, end in zip((0, *RANKS), RANKS, strict=False):
-        total = total + _products(factors.left[:, start:end], factors.right[:, start:end], u, v)
-        out.append(total)
+        more = multiply(factors.left[:, start:end], factors.right[:, start:end])
+        out.append(more + out[-1] if out else more)
     return out
-
-
-def _products(
-    left: _Vectors, right: _Vectors, u: NDArray[np.int32], v: NDArray[np.int32]
-) -> NDArray[np.float64]:
-    """Return left[u] · right[v] for each pair, [B]."""
-    sources, row = np.unique(u, return_inverse=True)
-    targets, column = np.unique(v, return_inverse=True)
-    # Where most pairs of some sources and targets are asked for, one matrix product is the faster way.
-    if len(sources) * len(targets) <= 4 * len(u):
-        return np.asarray((left[sources] @ right[targets].T)[row, column])
-    return np.asarray(np.einsum("ij,ij->i", left[u], right[v]))
 
 
 def _factors(matrix: Matrix) -> _Factors:
@@ -143,4 +147,5 @@ def _factors(matrix: Matrix) -> _Factors:
     rank = max(1, min(RANKS[-1], size // 2))
     left, values, right = randomized_svd(matrix, rank, n_iter=_ROUNDS, random_state=0)
     root = np.sqrt(values)
+    # In double precision: how sums are ordered differs by which pairs are asked for together.
     return _Factors(left * values, right.T, unit(left * root), unit(right.T * root))

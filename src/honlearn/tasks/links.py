@@ -351,7 +351,8 @@ class DGELinkPredictor(EnsembleEstimator):
         check_is_fitted(self, "ensemble_")
         check_integer(f"{self._owner}.recommend", "top", top, 1)
         several = isinstance(node, (list, tuple, np.ndarray)) or hasattr(node, "to_numpy")
-        nodes = self.network_.vocabulary.codes(list(node) if several else [node])  # type: ignore[call-overload]
+        names = self.network_.vocabulary
+        nodes = names.codes(list(node)) if several else np.array([names.index(node)], np.int32)  # type: ignore[call-overload]
         _, inference = self._inference([], "recommend")
         source = self._fitted_model.source
         paths = None if source is None else source.paths

@@ -213,7 +213,7 @@ class Pairs(PlainPairs):
     `folds` divides the training pairs: a fold is trained on in a network, and in paths, without any trace of
     its pairs, contexts included, as a tested pair has none. No pair of a fold has an edge there, so that
     relatives are drawn by Eq. 3, whatever `draw` is; Eq. 4 draws them where a prediction is asked for a pair
-    with an edge. 0 hides the edges of each batch instead, contexts stay (`hide_own`).
+    with an edge. 0 hides the edges of each batch instead, where `hide_own` says so, and contexts stay.
 
     With `counts` a pair also reads counts of both ends: degrees, resource allocation, walks of length three,
     lags in the paths (:class:`~honlearn.sampling.pair_counts.PairCounts`), and products of low-rank vectors
@@ -259,11 +259,6 @@ class Pairs(PlainPairs):
             raise ParameterError(
                 f"{owner}: pairs.{listed(needs)} needs folds of pairs; set pairs.folds to 10, or "
                 "counts=False, common=0 and negatives='uniform'"
-            )
-        if folds and not self.hide_own:
-            raise ParameterError(
-                f"{owner}: pairs.hide_own=False lets a pair see its own edges, but folds hide them; set "
-                "pairs.folds=0"
             )
 
 
