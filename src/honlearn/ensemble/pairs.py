@@ -85,9 +85,11 @@ NOTHING = PairReads()
 
 def common_rows(common: Common) -> tuple[NDArray[np.int32], Rows]:
     """Return the distinct common neighbours [W] and each pair's as rows over them."""
-    distinct, place = np.unique(common.entities, return_inverse=True)
-    rows = Rows(common.indptr, place.astype(np.int32)[None], np.ascontiguousarray(common.weights)[None])
-    return distinct.astype(np.int32), rows
+    met = np.zeros(int(common.entities.max(initial=-1)) + 1, bool)
+    met[common.entities] = True
+    place = (np.cumsum(met) - 1).astype(np.int32)[common.entities]
+    rows = Rows(common.indptr, place[None], np.ascontiguousarray(common.weights)[None])
+    return np.flatnonzero(met).astype(np.int32), rows
 
 
 def with_extras(batch: PairBatch, extras: PairExtras) -> PairBatch:
