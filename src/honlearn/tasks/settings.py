@@ -224,7 +224,7 @@ class Pairs(PlainPairs):
     end drawn in proportion to its degree; ``"uniform"`` or ``"degree"``: all of them one way.
 
     ``Pairs(operator="concat+hadamard", folds=0, counts=False, common=0, negatives="uniform")`` reads pairs as
-    a single model does, and as version 0.2 did.
+    a single model does.
     """
 
     operator: str = "product"
