@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from honlearn.tasks.model_card import model_card as model_card
     from honlearn.tasks.settings import Pairs as Pairs
     from honlearn.tasks.settings import PathKernel as PathKernel
+    from honlearn.tasks.settings import PlainPairs as PlainPairs
     from honlearn.tasks.settings import Structure as Structure
     from honlearn.tasks.settings import Training as Training
 
@@ -57,6 +58,7 @@ _HOME = {
     "model_card": "honlearn.tasks.model_card",
     "split_links": "honlearn.tasks",
     "Pairs": "honlearn.tasks.settings",
+    "PlainPairs": "honlearn.tasks.settings",
     "PathKernel": "honlearn.tasks.settings",
     "Structure": "honlearn.tasks.settings",
     "Training": "honlearn.tasks.settings",

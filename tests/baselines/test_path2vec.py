@@ -11,11 +11,12 @@ from torch.nn import functional as F
 
 import honlearn as hl
 from honlearn.baselines import path2vec
-from honlearn.baselines.path2vec import Path2vecClassifier, Path2vecLinkPredictor, paths_within
+from honlearn.baselines.path2vec import Path2vecClassifier, Path2vecLinkPredictor
 from honlearn.baselines.skipgram import epoch, noise_table, start, step
 from honlearn.errors import InputError
 from honlearn.hon.edgelist import from_edges
 from honlearn.paths.paths import Paths
+from honlearn.sampling.paths_within import paths_within
 from honlearn.tasks.link_split import split_links
 
 SMALL = {"dimensions": 8, "n_epochs": 3, "random_state": 0, "n_threads": 1}

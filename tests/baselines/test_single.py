@@ -68,7 +68,11 @@ def model_patience(made: Any) -> int:
 def test_for_links_too(made: Any) -> None:
     first, pairs = held_out().network.first_order(), held_out().names
     model = made(first, **small(made)).fit()
-    given = small(DGELinkPredictor, learner=made.default_learner)
+    kind = KINDS[made.default_learner]
+    usual = kind().resolved("links").input_dropout
+    plain = {"operator": "concat+hadamard", "pair_folds": 0, "pair_counts": False, "pair_common": 0}
+    plain |= {"negatives": "uniform", "input_dropout": usual}
+    given = small(DGELinkPredictor, learner=made.default_learner, **plain)
     ours = DGELinkPredictor(first, **given, n_learners=1, n_draws=1).fit()
     probabilities, expected = model.predict_proba(pairs), ours.predict_proba(pairs)
     assert probabilities[:, 1].tobytes() == expected[:, 1].tobytes()

@@ -17,6 +17,7 @@ import honlearn as hl
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble import pair_training
 from honlearn.ensemble.fitting import fit_ensemble
+from honlearn.ensemble.pairs import OPERATORS
 from honlearn.errors import FormatError, InputError, ParameterError, UnknownNodeError
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
@@ -36,6 +37,14 @@ FAST: dict[str, Any] = {
     "batch_size": 64,
     "n_threads": 1,
     "random_state": 0,
+}
+# Pairs as a single model reads them: their ends alone, and each batch's edges hidden.
+PLAIN: dict[str, Any] = {
+    "operator": "concat+hadamard",
+    "pair_folds": 0,
+    "pair_counts": False,
+    "pair_common": 0,
+    "negatives": "uniform",
 }
 VARIANTS = [(v, s) for v in ("bag", "pool", "concat", "attn") for s in (False, True)] + [("batch", True)]
 
@@ -61,7 +70,7 @@ def test_every_variant_learns(variant: str, shared: bool) -> None:
     held = split()
     proba, members = model.predict_proba(held.names), model.member_proba(held.names)
     assert proba.shape == (len(held.labels), 2)
-    assert members.shape == (3, len(held.labels), 2)
+    assert members.shape == (model.n_learners_, len(held.labels), 2)
     np.testing.assert_allclose(proba.sum(1), 1, rtol=1e-5)
     assert auprc(model) > 0.6  # 0.5 expected by chance
     if variant == "bag":
@@ -70,16 +79,16 @@ def test_every_variant_learns(variant: str, shared: bool) -> None:
     assert ((model.disagreement(held.names) >= 0) & (model.disagreement(held.names) <= 1)).all()
 
 
-@pytest.mark.parametrize("operator", ["concat", "hadamard", "average", "l1", "l2", "concat+hadamard"])
+@pytest.mark.parametrize("operator", [*OPERATORS, "concat+hadamard", "concat+product"])
 @pytest.mark.parametrize("pair_width", [0, 8])
 def test_operators(operator: str, pair_width: int) -> None:
-    model = fitted(operator=operator, pair_width=pair_width, max_epochs=2)
+    model = fitted(**PLAIN | {"operator": operator, "pair_width": pair_width, "max_epochs": 2})
     there, back = [("ash00", "oak01")], [("oak01", "ash00")]
     same = np.allclose(model.predict_proba(there), model.predict_proba(back), atol=1e-6)
-    assert same is ("concat" not in operator)
+    assert same is not ("concat" in operator or "product" in operator)
 
 
-@pytest.mark.parametrize("operator", ["concat", "hadamard"])
+@pytest.mark.parametrize("operator", ["concat", "product"])
 def test_without_direction_the_order_does_not_count(operator: str) -> None:
     held = split(directed=False)
     model = fitted(held, directed=False, operator=operator, n_draws=2, max_epochs=40)
@@ -132,7 +141,7 @@ def test_training_pairs_never_meet_test_pairs_or_links(monkeypatch: pytest.Monke
         return pairs
 
     monkeypatch.setattr(pair_training.PairTrainer, "_epoch_pairs", spy)
-    fitted()
+    fitted(**PLAIN)
     tested = pair_keys(held.pairs, hon.n_entities)
     linked, visible = linked_keys(hon), linked_keys(held.network)
     epochs = {pairs.tobytes(): pairs for pairs in seen}
@@ -151,14 +160,14 @@ def test_own_links_are_hidden_from_messages(monkeypatch: pytest.MonkeyPatch) -> 
         "honlearn.tasks.links.hide_pairs",
         lambda network, pairs: hidden.append(len(pairs)) or hide_pairs(network, pairs),
     )
-    fitted(max_epochs=2)
+    fitted(**PLAIN, max_epochs=2)
     positives = len(linked_keys(split().network))
     batches, held = [n for n in hidden if n > min(hidden)], min(hidden)
     assert abs(held - 0.1 * positives) < 1
     # Every training link is hidden once an epoch, beside those of the validation part.
     assert sum(n - held for n in batches) == 2 * (positives - held)
     hidden.clear()
-    fitted(max_epochs=2, hide_own=False)
+    fitted(**PLAIN, max_epochs=2, hide_own=False)
     assert hidden == [held]
 
 
@@ -191,14 +200,14 @@ def test_recommendations_are_the_best_new_neighbours(monkeypatch: pytest.MonkeyP
     proba = model.predict_proba(pairs)[:, 1]
     best = np.argsort(-proba, kind="stable")[:5]
     assert table["neighbor"].tolist() == [others[i] for i in best]
-    np.testing.assert_allclose(table["probability"], proba[best], rtol=1e-6)
+    np.testing.assert_allclose(table["probability"], model.calibration_(proba[best]), rtol=1e-5)
     np.testing.assert_allclose(table["disagreement"], model.disagreement(pairs)[best])
     assert len(model.recommend("elm03", top=1000)) == len(others)
 
 
 def test_a_learner_alone_is_that_learner_in_company() -> None:
     held = split()
-    for_all = fitted(validation_fraction=0.0, max_epochs=2, widths=(24, 24))
+    for_all = fitted(**PLAIN, validation_fraction=0.0, max_epochs=2, widths=(24, 24))
     given = ("Owner", held.network, None, None, held.names, True, for_all.seed_)
     examples, unlinked = training_pairs(*given)
     shape, run = for_all.architecture_, Runtime("cpu", 1)
@@ -236,7 +245,7 @@ def test_relatives_decide_joint_draws_for_known_links() -> None:
 
 @pytest.mark.parametrize(("variant", "shared"), VARIANTS)
 def test_saved_models_predict_the_same_bytes(variant: str, shared: bool, tmp_path: Path) -> None:
-    model = fitted(variant=variant, shared=shared, max_epochs=2, operator="concat+hadamard")
+    model = fitted(variant=variant, shared=shared, max_epochs=2)
     model.save(tmp_path / "model")
     loaded = hl.load_model(tmp_path / "model")
     names = split().names
@@ -307,6 +316,10 @@ def test_bad_pairs(pairs: Any, y: Any, error: type[Exception], message: str) -> 
             "'pairs.width' parameter of DGELinkPredictor must be a whole number, at least 0",
         ),
         ({"directed": "yes"}, "'pairs.directed' parameter of DGELinkPredictor must be True or False"),
+        ({"pair_folds": 1}, "'pairs.folds' parameter of DGELinkPredictor must be 0 or at least 2"),
+        ({"pair_folds": 0}, r"pairs.counts, common, negatives='mixed' needs folds of pairs"),
+        ({"pair_counts": 1}, "'pairs.counts' parameter of DGELinkPredictor must be True or False"),
+        ({"negatives": "hard"}, "'pairs.negatives' parameter of DGELinkPredictor"),
         ({"variant": "bog"}, "'variant' parameter of DGELinkPredictor"),
         ({"n_threads": 0}, "'n_threads' parameter of DGELinkPredictor"),
         ({"network": 3}, "'network' parameter of DGELinkPredictor"),
@@ -326,7 +339,7 @@ def test_bad_questions() -> None:
     with pytest.raises(InputError, match="equal ends"):
         model.predict_proba([("ash00", "ash00")])
     assert model.predict_proba([]).shape == (0, 2)
-    assert model.member_proba([]).shape == (3, 0, 2)
+    assert model.member_proba([]).shape == (model.n_learners_, 0, 2)
 
 
 def test_networks_without_anything_to_learn() -> None:

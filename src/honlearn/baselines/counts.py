@@ -20,7 +20,6 @@ from scipy.special import expit
 from honlearn.baselines.contract import DirectedBaseline, State
 from honlearn.baselines.embedding import cores, moments
 from honlearn.baselines.negatives import with_popular_negatives
-from honlearn.baselines.path2vec import paths_within
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.errors import FormatError, check_integer
 from honlearn.paths import read_paths
@@ -29,6 +28,7 @@ from honlearn.sampling.hidden_counts import N_FOLDS, cross_hidden_counts
 from honlearn.sampling.lags import LAGS, Lags, PathLags
 from honlearn.sampling.pair_counts import PairCounts
 from honlearn.sampling.pairs import Pairs
+from honlearn.sampling.paths_within import paths_within
 from honlearn.stored import Spec
 from honlearn.tasks.logistic import choose_logistic, fit_logistic
 

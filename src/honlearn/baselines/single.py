@@ -39,7 +39,7 @@ from honlearn.tasks.inputs import Labels, Names, Weights
 from honlearn.tasks.link_split import hide_pairs
 from honlearn.tasks.nested import Nested, as_learners
 from honlearn.tasks.saving import feature_tensors
-from honlearn.tasks.settings import Pairs, Training
+from honlearn.tasks.settings import PlainPairs, Training
 
 
 class BaseNodes(RelativeSampler):
@@ -201,15 +201,21 @@ class SingleLinkPredictor(Single, LinkBaseline):
     epoch, as for :class:`honlearn.DGELinkPredictor`.
     """
 
-    pairs: Pairs | None = None
+    pairs: PlainPairs | None = None
 
     task: ClassVar[str] = "links"
-    parameter_objects: ClassVar[Mapping[str, type]] = {"training": Training, "pairs": Pairs}
+    parameter_objects: ClassVar[Mapping[str, type]] = {"training": Training, "pairs": PlainPairs}
     usual: ClassVar[Mapping[str, Any]] = {}
 
     def _check(self) -> None:
         super()._check()
-        self.parameter_object("pairs").check(type(self).__name__)
+        pairs = self.parameter_object("pairs")
+        if type(pairs) is not PlainPairs:
+            raise ParameterError(
+                f"The 'pairs' parameter of {type(self).__name__} must be None or honlearn.PlainPairs(...): a "
+                f"single model reads the ends of a pair alone. Got {pairs!r} instead."
+            )
+        pairs.check(type(self).__name__)
 
     @property
     def _is_directed(self) -> bool:
@@ -221,7 +227,7 @@ class SingleLinkPredictor(Single, LinkBaseline):
         mark = self._fingerprints(examples.pairs, examples.labels)
         unlinked = unlinked if self.parameter_object("pairs").new_negatives else None
         with run.threads():
-            fitted = model.fit(run, examples, unlinked, options, mark)
+            fitted, _ = model.fit(run, examples, unlinked, options, mark)
         self._complete(fitted, model.shape, options)
 
     def _model(self) -> PairModel:

@@ -63,6 +63,10 @@ def predicted_links(fitted: Any, pairs: Path | None, node: str | None, top: int)
     if node is not None:
         table = fitted.recommend(node, top)
         table.insert(0, "node", node)
+        # A cell of a CSV or of a screen holds text, not a list.
+        for column in ("common_neighbors", "paths"):
+            if column in table:
+                table[column] = ["; ".join(found) for found in table[column]]
         return table  # type: ignore[no-any-return]
     assert pairs is not None
     named, _ = read_pairs(pairs, fitted.network)

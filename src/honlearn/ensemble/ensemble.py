@@ -64,6 +64,10 @@ class Surroundings(NamedTuple):
 
     of_kind: tuple[Any, ...]
 
+    def only(self, kind: int) -> Surroundings:
+        """Return what surrounds the roots for one kind."""
+        return Surroundings((self.of_kind[kind],))
+
     @property
     def rows_a_root(self) -> int:
         """The most rows of a first layer that belong to one root alone."""

@@ -140,7 +140,7 @@ def fit_ensemble(
         results.append((state, _epochs(trainers, given)))
         held.append(trainers[0].held())
     states = [state for state, _ in results]
-    return Fitted(_merged(parts, states), history, _in_order(parts, results), joined_held(held))
+    return Fitted(merged_state(parts, states), history, _in_order(parts, results), joined_held(held))
 
 
 def _epochs(trainers: Sequence[TrainingLoop], options: TrainingOptions) -> NDArray[np.int64]:
@@ -217,7 +217,7 @@ def _order(parts: Sequence[Part]) -> NDArray[np.intp]:
     return np.argsort([learner for part in parts for learner in part.learners])
 
 
-def _merged(parts: Sequence[Part], states: Sequence[State]) -> State:
+def merged_state(parts: Sequence[Part], states: Sequence[State]) -> State:
     """Return the state of the whole ensemble: a stack for each kind, heads in the order of the learners."""
     if len(parts) == 1:
         return states[0]

@@ -121,6 +121,10 @@ class Inference:
     def _represented(self, nodes: NDArray[np.int32], n_draws: int) -> tuple[NDArray[np.int32], torch.Tensor]:
         """Return the relatives needed [R], ascending, and their representations by each learner [P, R, d]."""
         relatives = self._needed(nodes, n_draws)
+        return relatives, self._table(relatives)
+
+    def _table(self, relatives: NDArray[np.int32]) -> torch.Tensor:
+        """Return the representations of nodes [R] by each learner, [P, R, d]."""
         learners = 1 if self.shape.variant == "batch" else self.shape.n_learners
         streams = [derive_seed(self.seed, "inference", learner) for learner in range(learners)]
         size = chunk_size(self.near, learners, self.shape.widest)
@@ -130,7 +134,7 @@ class Inference:
             ctx = ForwardContext(self.run, np.array(streams, np.uint64), number)
             with self.run.step():
                 parts.append(self.ensemble.represent(roots, self.near, ctx))
-        return relatives, torch.cat(parts, 1)
+        return torch.cat(parts, 1)
 
     def _expected(
         self, nodes: NDArray[np.int32], relatives: NDArray[np.int32], values: NDArray[np.float32]

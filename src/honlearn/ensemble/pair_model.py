@@ -1,7 +1,9 @@
 """An ensemble over pairs of nodes: what is trained, restored and asked for predictions.
 
 In: a network, the shape of the ensemble, features and a seed. Out: a fit on pairs, and inference. The
-counterpart of :mod:`honlearn.ensemble.node_model`.
+counterpart of :mod:`honlearn.ensemble.node_model`. With folds a batch passes messages in a network that has
+no trace of its fold, and pairs may read counts and common neighbours; without them the links of each batch
+are hidden batch by batch, and a pair reads its two ends alone.
 """
 
 from __future__ import annotations
@@ -23,8 +25,12 @@ from honlearn.ensemble.fitting import (
     fit_ensemble,
     search_only,
 )
+from honlearn.ensemble.fold_training import FoldTrainer
+from honlearn.ensemble.growing_bag import grow_bag
 from honlearn.ensemble.loop import State, TrainingOptions
+from honlearn.ensemble.pair_folds import FoldedPairs
 from honlearn.ensemble.pair_inference import PairInference
+from honlearn.ensemble.pair_inputs import PairSource, Scaling
 from honlearn.ensemble.pair_training import PairExamples, PairProblem, PairTrainer, Unlinked
 from honlearn.ensemble.pairs import PairArchitecture, PairEnsemble
 from honlearn.ensemble.training import Trainer
@@ -34,7 +40,11 @@ from honlearn.sampling.pairs import Pairs, PairSampler
 
 @dataclass(frozen=True)
 class PairModel:
-    """An ensemble over pairs; `hide` gives the network without the edges between some pairs."""
+    """An ensemble over pairs; `hide` gives the network without the edges between some pairs.
+
+    `source` is what pairs read beside their ends, None for nothing; `scaling` standardises their features
+    once a model is fitted.
+    """
 
     network: HigherOrderNetwork
     sampler: PairSampler
@@ -44,6 +54,8 @@ class PairModel:
     hide: Callable[[HigherOrderNetwork, Pairs], HigherOrderNetwork]
     hide_own: bool = True
     joint: bool = False
+    source: PairSource | None = None
+    scaling: Scaling | None = None
 
     @cached_property
     def near(self) -> Surroundings:
@@ -57,10 +69,18 @@ class PairModel:
         unlinked: Unlinked | None,
         options: Sequence[TrainingOptions],
         fingerprint: Callable[[str], str],
-    ) -> Fitted:
-        """Train all learners; `fingerprint` marks the checkpoint of a phase."""
+        grows: bool = False,
+    ) -> tuple[Fitted, int]:
+        """Train the learners and return how many there are; `fingerprint` marks the checkpoint of a phase.
+
+        A bag that `grows` has as many learners as improve it (:mod:`honlearn.ensemble.growing_bag`), else
+        and at most `shape.n_learners`.
+        """
+        make = self._maker(run, examples, unlinked, fingerprint)
+        if grows:
+            return grow_bag(self.shape, options, make)
         learners = range(self.shape.n_learners)
-        return fit_ensemble(self.shape, learners, options, self._maker(run, examples, unlinked, fingerprint))
+        return fit_ensemble(self.shape, learners, options, make), self.shape.n_learners
 
     def search(
         self,
@@ -82,11 +102,15 @@ class PairModel:
         unlinked: Unlinked | None,
         fingerprint: Callable[[str], str],
     ) -> MakeTrainer:
+        if isinstance(examples, FoldedPairs):
+            for view in examples.views:
+                view.near[:] = [surroundings(view.network, self.shape, self.features is not None)]
+
         def make(part: Part, options: TrainingOptions, schedule: Schedule, phase: str) -> Trainer:
             def hide(pairs: Pairs) -> Surroundings:
                 return surroundings(self.hide(self.network, pairs), part.shape, self.features is not None)
 
-            near = self.near if part.kind is None else Surroundings((self.near.of_kind[part.kind],))
+            near = self.near if part.kind is None else self.near.only(part.kind)
             ensemble = PairEnsemble(part.shape, self.seed, part.learners, self.features)
             problem = PairProblem(
                 near,
@@ -98,8 +122,10 @@ class PairModel:
                 hide_own=self.hide_own,
                 joint=self.joint,
                 unlinked=unlinked,
+                part=part.kind,
             )
-            return PairTrainer(ensemble, problem, options, run, schedule, fingerprint(phase))
+            kind = FoldTrainer if isinstance(examples, FoldedPairs) else PairTrainer
+            return kind(ensemble, problem, options, run, schedule, fingerprint(phase))
 
         return make
 
@@ -114,4 +140,6 @@ class PairModel:
 
     def inference(self, ensemble: PairEnsemble, run: Runtime, n_draws: int) -> PairInference:
         """Return what predicts with an ensemble that was restored."""
-        return PairInference(ensemble, self.near, self.sampler, self.seed, run, n_draws, self.joint)
+        view = None if self.source is None else self.source.whole
+        given = (ensemble, self.near, self.sampler, self.seed, run, n_draws, self.joint)
+        return PairInference(*given, view, self.scaling)

@@ -57,6 +57,11 @@ class Unlinked:
         drawn = draw_unlinked(random, min(count, free), self.n_entities, taken, self.directed)
         return drawn if free >= count else drawn[random.integers(0, free, count)]
 
+    def draw_distinct(self, random: np.random.Generator, count: int) -> Pairs:
+        """Return `count` different pairs that are not taken, or as many as there are."""
+        free = count_unlinked(self.n_entities, self.taken, self.directed)
+        return draw_unlinked(random, min(count, free), self.n_entities, self.taken, self.directed)
+
 
 @dataclass(frozen=True)
 class PairProblem(Problem):
@@ -64,6 +69,7 @@ class PairProblem(Problem):
 
     `hide` gives the neighbourhood without the links of some pairs: of the validation part, and with
     `hide_own` of the batch. `unlinked` draws new negatives for every epoch; None trains on those given.
+    `part` is the kind that is trained where kinds of a bag are trained one by one.
     """
 
     sampler: PairSampler  # type: ignore[assignment]
@@ -72,6 +78,7 @@ class PairProblem(Problem):
     hide_own: bool = True
     joint: bool = False
     unlinked: Unlinked | None = None
+    part: int | None = None
 
 
 class PairTrainer(Trainer):

@@ -1,7 +1,7 @@
 """Ensembles over pairs: two roots for each example, an operator that joins them, and the heads as they are.
 
-In: roots and, for each learner and pair, the places of its two ends among them. Out: logits ``[G, B, 2]``. A
-node that many pairs share is represented once.
+In: roots and, for each learner and pair, the places of its two ends among them; perhaps features and common
+neighbours of each pair. Out: logits ``[G, B, 2]``. A node that many pairs share is represented once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from honlearn.engine.adjacency import single
+from honlearn.engine.adjacency import Rows, single
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.propagate import Dropout, drop, product, sum_rows
 from honlearn.engine.weights import Generators, glorot, zeros
@@ -26,19 +26,29 @@ from honlearn.ensemble.ensemble import (
     learner_generators,
     make_head,
 )
+from honlearn.ensemble.pair_inputs import PairExtras
+from honlearn.sampling.common_neighbors import Common
 
-OPERATORS = ("concat", "hadamard", "average", "l1", "l2")
+OPERATORS = ("concat", "hadamard", "average", "l1", "l2", "product")
+# Of these the order of the two ends matters.
+_ORDERED = ("concat", "product")
 
 Places = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
 class PairArchitecture(Architecture):
-    """The shape of an ensemble over pairs: also the operator, its dense layer, and whether order counts."""
+    """The shape of an ensemble over pairs: also the operator, its dense layer, and whether order counts.
+
+    `n_features` is the number of features that a pair brings, `common_width` the number of values that are
+    read of each common neighbour; 0 where there are none.
+    """
 
     operator: str = "concat"
     pair_width: int = 64
     directed: bool = True
+    n_features: int = 0
+    common_width: int = 0
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -47,13 +57,48 @@ class PairArchitecture(Architecture):
 
 
 class PairBatch(NamedTuple):
-    """Roots int32 [1|L, R], the places of both ends of each pair among them int32 [1|L, B, 2], and what
-    surrounds them in this batch.
+    """A batch of pairs.
+
+    Roots int32 [1|L, R]; the places of both ends of each pair among them, int32 [1|L, B, 2]; what surrounds
+    them; standardised features float32 [B, F]; and the common neighbours as rows over the last roots.
     """
 
     roots: NDArray[np.int32]
     places: NDArray[np.int32]
     near: Surroundings
+    features: NDArray[np.float32] | None = None
+    common: Rows | None = None
+
+
+class PairReads(NamedTuple):
+    """What pairs read beside their ends: features [B, F]; common neighbours as rows of `neighbors`
+    [P, W, d], their representations.
+    """
+
+    features: NDArray[np.float32] | None = None
+    common: Rows | None = None
+    neighbors: torch.Tensor | None = None
+
+
+NOTHING = PairReads()
+
+
+def common_rows(common: Common) -> tuple[NDArray[np.int32], Rows]:
+    """Return the distinct common neighbours [W] and each pair's as rows over them."""
+    met = np.zeros(int(common.entities.max(initial=-1)) + 1, bool)
+    met[common.entities] = True
+    place = (np.cumsum(met) - 1).astype(np.int32)[common.entities]
+    rows = Rows(common.indptr, place[None], np.ascontiguousarray(common.weights)[None])
+    return np.flatnonzero(met).astype(np.int32), rows
+
+
+def with_extras(batch: PairBatch, extras: PairExtras) -> PairBatch:
+    """Return a batch whose pairs read features and common neighbours; these are represented as base nodes."""
+    if extras.common is None:
+        return batch._replace(features=extras.features)
+    entities, rows = common_rows(extras.common)
+    more = np.repeat(entities[None], len(batch.roots), 0)
+    return batch._replace(roots=np.concatenate([batch.roots, more], 1), features=extras.features, common=rows)
 
 
 def pair_batch(relatives: NDArray[np.int32], possible: NDArray[np.int32], near: Surroundings) -> PairBatch:
@@ -71,9 +116,11 @@ def pair_batch(relatives: NDArray[np.int32], possible: NDArray[np.int32], near: 
 
 
 class PairEnsemble(Ensemble):
-    """Stacked learners that read pairs: z = relu(W · op(h_u, h_v) + b) in each learner, then the head.
+    """Stacked learners that read pairs: z = relu(W · [op(h_u, h_v) ‖ c ‖ x] + b) in each, then the head.
 
-    Without direction, both orders are averaged. A `pair_width` of 0 leaves out the dense layer.
+    The operator ``"product"`` is (S h_u) ⊙ (T h_v): an entity is another one as a source than as a target. c
+    is Σ a_w C h_w over the common neighbours w of u and v, x the features of the pair. Without direction,
+    both orders are averaged. A `pair_width` of 0 leaves out the dense layer.
     """
 
     shape: PairArchitecture
@@ -83,6 +130,12 @@ class PairEnsemble(Ensemble):
         shape = self.shape
         generators = learner_generators(seed, owners, "init", "pair")
         width = shape.width * (len(shape.operators) + ("concat" in shape.operators))
+        width += shape.n_features + shape.common_width
+        if "product" in shape.operators:
+            self.source = glorot(generators, shape.width, shape.width)
+            self.target = glorot(generators, shape.width, shape.width)
+        if shape.common_width:
+            self.common = glorot(generators, shape.width, shape.common_width)
         if shape.pair_width:
             self.dense = glorot(generators, width, shape.pair_width)
             self.dense_bias = zeros(generators, shape.pair_width)
@@ -93,15 +146,24 @@ class PairEnsemble(Ensemble):
 
     def forward(self, batch: Any, near: Surroundings, ctx: ForwardContext) -> torch.Tensor:
         """Return logits [G, B, 2] of a :class:`PairBatch`, which brings its own neighbourhood."""
-        return self.score(self.represent(batch.roots, batch.near, ctx), batch.places, ctx)
+        h = self.represent(batch.roots, batch.near, ctx)
+        if batch.common is None:
+            return self.score(h, batch.places, ctx, PairReads(batch.features))
+        ends = batch.roots.shape[1] - int(batch.common.indices.max(initial=-1)) - 1
+        reads = PairReads(batch.features, batch.common, h[:, ends:])
+        return self.score(h[:, :ends], batch.places, ctx, reads)
 
-    def score(self, h: torch.Tensor, places: NDArray[np.int32], ctx: ForwardContext) -> torch.Tensor:
+    def score(
+        self, h: torch.Tensor, places: NDArray[np.int32], ctx: ForwardContext, reads: PairReads = NOTHING
+    ) -> torch.Tensor:
         """Return logits [G, B, 2] of the pairs at these places [1|L, B, 2] of representations [L, R, d]."""
         u, v = (np.ascontiguousarray(places[:, :, side]) for side in (0, 1))
-        ordered = self.shape.directed or "concat" not in self.shape.operators
+        ordered = self.shape.directed or not set(_ORDERED) & set(self.shape.operators)
         orders = [(u, v)] if ordered else [(u, v), (v, u)]
+        shared = self._shared(h, reads, places.shape[1], ctx)
+        tables = self._tables(h, ctx)
         joined = self._dense if self.shape.pair_width else self._plain
-        parts = [joined(h, a, b, ctx) for a, b in orders]
+        parts = [joined(h, tables, a, b, shared, ctx) for a, b in orders]
         z = parts[0] if ordered else (parts[0] + parts[1]) / 2
         if self.shape.pair_width:
             kind = self.shape.kinds[0]
@@ -110,26 +172,85 @@ class PairEnsemble(Ensemble):
         logits: torch.Tensor = self.head(z)
         return logits
 
-    def _plain(self, h: torch.Tensor, u: Places, v: Places, ctx: ForwardContext) -> torch.Tensor:
-        """Return what the operators make of the pairs, side by side, [L, B, k · d]."""
-        h_u, h_v = _take(ctx, h, u), _take(ctx, h, v)
-        return torch.cat([operate(name, h_u, h_v) for name in self.shape.operators], 2)
+    def _tables(self, h: torch.Tensor, ctx: ForwardContext) -> tuple[torch.Tensor, ...]:
+        """Return every root as a source and as a target, [L, R, d] each; nothing where they are the same."""
+        if "product" not in self.shape.operators:
+            return ()
+        return product(ctx.run, h, self.source), product(ctx.run, h, self.target)
 
-    def _dense(self, h: torch.Tensor, u: Places, v: Places, ctx: ForwardContext) -> torch.Tensor:
-        """Return the dense layer over what the operators make of the pairs, [L, B, pair_width]."""
+    def _shared(
+        self, h: torch.Tensor, reads: PairReads, count: int, ctx: ForwardContext
+    ) -> list[torch.Tensor]:
+        """Return what a pair reads whatever the order of its ends: [L, B, ...] each."""
+        out = []
+        if self.shape.common_width:
+            assert reads.common is not None
+            assert reads.neighbors is not None
+            x = product(ctx.run, reads.neighbors, self.common)
+            if x.shape[1]:
+                rows = np.arange(count, dtype=np.int32)[None]
+                still = Dropout(0.0, np.zeros(len(x), np.uint32))
+                out.append(sum_rows(ctx.run, reads.common, rows, x.contiguous(), still))
+            else:
+                out.append(x.new_zeros(len(x), count, x.shape[2]))
+        if self.shape.n_features:
+            assert reads.features is not None
+            given = torch.from_numpy(np.ascontiguousarray(reads.features)).to(h)
+            out.append(given.expand(len(h), *given.shape))
+        return out
+
+    def _plain(
+        self,
+        h: torch.Tensor,
+        tables: tuple[torch.Tensor, ...],
+        u: Places,
+        v: Places,
+        shared: list[torch.Tensor],
+        ctx: ForwardContext,
+    ) -> torch.Tensor:
+        """Return what the operators make of the pairs and what else is read, side by side, [L, B, ...]."""
+        return torch.cat([*self._operated(h, tables, self.shape.operators, u, v, ctx), *shared], 2)
+
+    def _operated(
+        self,
+        h: torch.Tensor,
+        tables: tuple[torch.Tensor, ...],
+        operators: Sequence[str],
+        u: Places,
+        v: Places,
+        ctx: ForwardContext,
+    ) -> list[torch.Tensor]:
+        """Return what each operator makes of the pairs."""
+        plain = [name for name in operators if name != "product"]
+        ends = (_take(ctx, h, u), _take(ctx, h, v)) if plain else ()
+        out = [operate(name, *ends) for name in plain]
+        if "product" in operators:
+            out.append(_take(ctx, tables[0], u) * _take(ctx, tables[1], v))
+        return out
+
+    def _dense(
+        self,
+        h: torch.Tensor,
+        tables: tuple[torch.Tensor, ...],
+        u: Places,
+        v: Places,
+        shared: list[torch.Tensor],
+        ctx: ForwardContext,
+    ) -> torch.Tensor:
+        """Return the dense layer over what the pairs read, [L, B, pair_width]."""
         run, width, start = ctx.run, h.shape[2], 0
         if self.shape.operators[0] != "concat" or u.shape[1] <= h.shape[1]:
-            return torch.relu(product(run, self._plain(h, u, v, ctx), self.dense) + self.dense_bias[:, None])
+            joined = self._plain(h, tables, u, v, shared, ctx)
+            return torch.relu(product(run, joined, self.dense) + self.dense_bias[:, None])
         # More pairs than nodes: W [h_u ‖ h_v] = W_1 h_u + W_2 h_v, taken node by node.
         z = self.dense_bias[:, None]
         for places in (u, v):
             part = self.dense[:, start : start + width].contiguous()
             z = z + _take(ctx, product(run, h, part), places)
             start += width
-        if len(self.shape.operators) > 1:
-            h_u, h_v = _take(ctx, h, u), _take(ctx, h, v)
-            rest = torch.cat([operate(name, h_u, h_v) for name in self.shape.operators[1:]], 2)
-            z = z + product(run, rest, self.dense[:, start:].contiguous())
+        rest = [*self._operated(h, tables, self.shape.operators[1:], u, v, ctx), *shared]
+        if rest:
+            z = z + product(run, torch.cat(rest, 2), self.dense[:, start:].contiguous())
         return torch.relu(z)
 
 
@@ -137,7 +258,7 @@ def operate(operator: str, h_u: torch.Tensor, h_v: torch.Tensor) -> torch.Tensor
     """Return what one operator makes of two ends [..., d] each: [..., d], or [..., 2 d] for ``"concat"``."""
     if operator == "concat":
         return torch.cat([h_u, h_v], -1)
-    if operator == "hadamard":
+    if operator in ("hadamard", "product"):
         return h_u * h_v
     if operator == "average":
         return (h_u + h_v) / 2

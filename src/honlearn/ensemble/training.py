@@ -125,9 +125,14 @@ class Trainer(TrainingLoop):
     def _has_validation(self) -> bool:
         return bool(self._held.shape[1])
 
+    def _batches(self) -> list[NDArray[np.int64]]:
+        """Return the positions [G, b] of each batch of this epoch."""
+        at, seed = self.at, self.problem.seed
+        return shuffled_batches(self._train, self.options.batch_size, seed, self.owners, at.stage, at.epoch)
+
     def _train_epoch(self) -> None:
-        at, options, seed = self.at, self.options, self.problem.seed
-        batches = shuffled_batches(self._train, options.batch_size, seed, self.owners, at.stage, at.epoch)
+        at, batches = self.at, self._batches()
+        total = sum(positions.shape[1] for positions in batches)
         self.ensemble.train()
         at.loss = at.loss or [0.0] * len(at.active)
         while at.batch < len(batches):
@@ -138,7 +143,7 @@ class Trainer(TrainingLoop):
                 logits = self.ensemble(self._roots(positions, *occasion), self.problem.near, ctx)
                 losses = self._losses(logits, positions)
                 self._step(losses)
-            share = positions.shape[1] / self._train.shape[1]
+            share = positions.shape[1] / total
             at.loss = [a + share * b for a, b in zip(at.loss, losses.tolist(), strict=True)]
             at.batch, at.step = at.batch + 1, at.step + 1
             self._maybe_save()

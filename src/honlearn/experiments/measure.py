@@ -107,6 +107,17 @@ class Plan:
         return paper_space(entry, settings)
 
 
+# How the paper's models read pairs: two ends and nothing else, with unlinked pairs drawn uniformly.
+PAPER_PAIRS: Mapping[str, Any] = {
+    "operator": "concat+hadamard",
+    "pair_folds": 0,
+    "pair_counts": False,
+    "pair_common": 0,
+    "negatives": "uniform",
+    "input_dropout": 0.4,
+}
+
+
 class Bench:
     """Measures rows of one task on one data set, in one run folder."""
 
@@ -139,7 +150,10 @@ class Bench:
         entry = find_model(row.model, self.task)
         paths = {"paths": self.source.paths} if "paths" in entry.keywords() and self.source.paths else {}
         # The paper's learner, unless the user names another.
-        own = {"learner": PAPER_LEARNER} if "learner" in entry.keywords() else {}
+        own: dict[str, Any] = {"learner": PAPER_LEARNER} if "learner" in entry.keywords() else {}
+        if "pair_folds" in entry.keywords():
+            # So does its way to read pairs, which knows no paths.
+            own, paths = {**own, **PAPER_PAIRS}, {}
         spec = ModelSpec(entry, {**own, **paths, **self.how.given(entry), **row.settings})
         return spec.on(row.input) if self.how.auto else spec
 

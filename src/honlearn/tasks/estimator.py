@@ -47,6 +47,7 @@ Model = TypeVar("Model", bound="EnsembleEstimator")
 # They say how a fit runs, or are known otherwise; they do not decide what comes out of it.
 _NOT_DECIDING = (
     "network",
+    "paths",
     "features",
     "device",
     "n_threads",

@@ -41,13 +41,28 @@ def in_order(pairs: Pairs, directed: bool) -> Pairs:
     return pairs if directed else np.sort(pairs, axis=1)
 
 
+class NewPairs:
+    """The pairs of an entity with every other that it has no edge to yet; `links` are looked up once."""
+
+    def __init__(self, network: HigherOrderNetwork, directed: bool) -> None:
+        self.size = network.n_entities
+        links = keyed_pairs(linked_keys(network, directed), self.size)
+        both = links if directed else np.concatenate([links, links[:, ::-1]])
+        both = both[np.argsort(both[:, 0], kind="stable")]
+        self._partners, self._first = both[:, 1], np.searchsorted(both[:, 0], np.arange(self.size + 1))
+
+    def of(self, entity: int) -> Pairs:
+        """Return the new pairs of an entity, int32 [n, 2]."""
+        new = np.ones(self.size, bool)
+        new[self._partners[self._first[entity] : self._first[entity + 1]]] = False
+        new[entity] = False
+        others = np.flatnonzero(new).astype(np.int32)
+        return np.stack([np.full(len(others), entity, np.int32), others], 1)
+
+
 def new_pairs(network: HigherOrderNetwork, entity: int, directed: bool) -> Pairs:
     """Return the pairs of an entity with every other that it has no edge to yet, int32 [n, 2]."""
-    pairs = np.full((network.n_entities, 2), entity, np.int32)
-    pairs[:, 1] = np.arange(network.n_entities)
-    keys = pair_keys(pairs, network.n_entities, directed)
-    new = (pairs[:, 1] != entity) & ~np.isin(keys, linked_keys(network, directed))
-    return np.asarray(pairs[new])
+    return NewPairs(network, directed).of(entity)
 
 
 def labelled_pairs(

@@ -1,41 +1,53 @@
 """Link prediction: deep graph ensembles that say how likely an edge between two entities is.
 
-In: a higher-order network, and pairs with labels or nothing. Out: a fitted :class:`DGELinkPredictor` that
-scores pairs, gives the prediction of each member, and recommends new neighbours.
+In: a higher-order network, paths where there are any, and pairs with labels or nothing. Out: a fitted
+:class:`DGELinkPredictor` that scores pairs, gives the prediction of each member, and recommends new
+neighbours with their evidence.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from honlearn.ensemble.ensemble import Architecture
 from honlearn.ensemble.fitting import Searched
+from honlearn.ensemble.growing_bag import forget_rounds
+from honlearn.ensemble.loop import TrainingOptions
 from honlearn.ensemble.pair_inference import PairInference
+from honlearn.ensemble.pair_inputs import FEATURES, PairSource, Scaling
 from honlearn.ensemble.pair_model import PairModel
-from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.ensemble.pairs import PairArchitecture, PairEnsemble
 from honlearn.errors import InputError, check_integer, listed
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner
+from honlearn.paths import read_paths
 from honlearn.paths.paths import Paths
+from honlearn.sampling.lags import Lags
 from honlearn.sampling.pairs import Pairs as PairCodes
 from honlearn.sampling.pairs import PairSampler
+from honlearn.sampling.paths_within import paths_within
 from honlearn.seeds import root_seed
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
 from honlearn.tasks.choice import Candidate
-from honlearn.tasks.estimator import EnsembleEstimator, disagreement
+from honlearn.tasks.estimator import EnsembleEstimator
 from honlearn.tasks.fit_facts import Clock
 from honlearn.tasks.inputs import Labels, NamePairs
+from honlearn.tasks.link_examples import LinkExamples, calibration_of, link_examples
 from honlearn.tasks.link_split import hide_pairs
-from honlearn.tasks.nested import refuse_old
+from honlearn.tasks.nested import as_learners, refuse_old
+from honlearn.tasks.pair_calibration import Calibration
+from honlearn.tasks.recommendations import recommended
 from honlearn.tasks.settings import Pairs, Structure, Training
 
 if TYPE_CHECKING:
@@ -44,23 +56,24 @@ if TYPE_CHECKING:
     from honlearn.tasks.explain.value import Explanation
 
 
-class _Prepared(NamedTuple):
-    """The pairs to train on, and where new unlinked ones may come from."""
-
-    examples: PairExamples
-    unlinked: Unlinked | None
-
-
 class DGELinkPredictor(EnsembleEstimator):
     """Predicts links between the entities of a higher-order network with an ensemble of neural networks.
 
     Parameters
     ----------
-    network, learner, n_learners, variant, shared, n_heads, features, training, structure
+    network, learner, variant, shared, n_heads, features, training, structure
         As for :class:`honlearn.DGEClassifier`. Where a network is grown from paths or counts and links are
         tested, the tested links must be left out of the paths.
+    n_learners : int, default 16
+        How many learners there are at most. A bag is trained two learners (of each kind) at a time, until
+        two more improve its loss on the validation pairs by no more than the standard error of that gain;
+        ``n_learners_`` is how many there are then. Other variants have as many as this says.
     pairs : Pairs, optional
-        How two ends are joined, whether order counts, how relatives of a pair are drawn, what is hidden.
+        What is read of two ends, whether order counts, how relatives of a pair are drawn, what is hidden.
+    paths : Paths, lists of names or a file, optional
+        The paths that the network is from: how often v follows u two to four steps later is read from them.
+        They are cut at every step that the network does not have, such as a tested one. Where `network` is
+        paths, they are these; without any, what the network expects two to four steps later stands for it.
     n_draws, n_threads, random_state, verbose
         As for :class:`honlearn.DGEClassifier`; over ``"all"`` relatives either end is its expected
         representation under Eq. 3.
@@ -74,18 +87,26 @@ class DGELinkPredictor(EnsembleEstimator):
     >>> hon = from_edges(*zip(*ring), [1] * len(ring))
     >>> lp = DGELinkPredictor(hon, SAGE(widths=(12, 12)), 4, training=Training(max_epochs=30), random_state=0)
     >>> lp = lp.fit()
-    >>> lp.predict_proba([("a0", "a1"), ("a0", "b1")]).shape, lp.recommend("a0", top=3).columns.tolist()
+    >>> lp.predict_proba([("a0", "a1"), ("a0", "b1")]).shape, lp.recommend("a0", top=3).columns.tolist()[:3]
     ((2, 2), ['neighbor', 'probability', 'disagreement'])
     """
 
     task: ClassVar[str] = "links"
     ensemble_: PairEnsemble
+    calibration_: Calibration
+    n_learners_: int
     _fitted_model: PairModel
+    _scaling: Scaling | None = None
+    # Lags of the paths of a model that was loaded.
+    _lags: Lags | None = None
+    _kept_source: PairSource | None = None
     parameter_objects: ClassVar[Mapping[str, type]] = {
         "training": Training,
         "structure": Structure,
         "pairs": Pairs,
     }
+    # With a lower rate learners learn the training pairs by heart: their loss on validation pairs rises.
+    learner_defaults: ClassVar[Mapping[str, Any]] = {"input_dropout": 0.8}
 
     def __init__(
         self,
@@ -97,6 +118,7 @@ class DGELinkPredictor(EnsembleEstimator):
         n_heads: int = 5,
         features: Any = None,
         pairs: Pairs | None = None,
+        paths: Any = None,
         training: Training | None = None,
         structure: Structure | None = None,
         n_draws: int | str = "all",
@@ -114,6 +136,7 @@ class DGELinkPredictor(EnsembleEstimator):
         self.n_heads = n_heads
         self.features = features
         self.pairs = pairs
+        self.paths = paths
         self.training = training
         self.structure = structure
         self.n_draws = n_draws
@@ -133,22 +156,32 @@ class DGELinkPredictor(EnsembleEstimator):
         """
         clock = Clock()
         self.seed_ = root_seed(self.random_state)
+        for name in ("_lags", "_scaling", "_kept_source", "n_learners_"):
+            self.__dict__.pop(name, None)
         # Pairs are read more than once, which an iterator does not survive.
         X, exclude = (list(pairs) if isinstance(pairs, Iterator) else pairs for pairs in (X, exclude))
         self._resolve_network(X, y, exclude)
-        examples, unlinked = self._prepare(X, y, exclude)
+        given = self._prepare(X, y, exclude)
         shape = self._shape()
-        options, run = self._options(shape, len(examples)), self._runtime()
-        taken = [] if unlinked is None else [unlinked.taken]
-        arrays: list[NDArray[Any]] = [examples.pairs, examples.labels, *taken]
+        options, run = self._options(shape, len(given.balanced)), self._runtime()
         with run.threads():
-            fitted = self._model(shape).fit(
-                run, examples, unlinked, options, lambda phase: self._fingerprint(phase, arrays)
+            trained = given.trained(self._source(), self._reads, self.seed_)
+            model = dataclasses.replace(self._model(shape), scaling=trained.scaling)
+            fitted, self.n_learners_ = model.fit(
+                run,
+                trained.examples,
+                trained.unlinked,
+                options,
+                lambda phase: self._fingerprint(phase, trained.arrays()),
+                grows=bool(self._reads.folds),
             )
         self.classes_ = np.array([0, 1])
-        self.n_linked_ = int(examples.labels.sum())
-        self._remember(shape, fitted, options)
-        self.fit_facts_ = clock.facts("pairs", examples.labels, examples.pairs)
+        self.n_linked_ = int(given.balanced.labels.sum())
+        self._scaling = trained.scaling
+        self.calibration_ = calibration_of(given, trained, fitted.held, self.network_.n_entities)
+        forget_rounds(shape, options)
+        self._remember(dataclasses.replace(shape, n_learners=self.n_learners_), fitted, options)
+        self.fit_facts_ = clock.facts("pairs", given.balanced.labels, given.balanced.pairs)
         return self
 
     @property
@@ -157,20 +190,14 @@ class DGELinkPredictor(EnsembleEstimator):
         out: Pairs = self.parameter_object("pairs")
         return out
 
-    def _prepare(self, X: NamePairs | None, y: Labels | None, exclude: NamePairs | None) -> _Prepared:
+    def _prepare(self, X: NamePairs | None, y: Labels | None, exclude: NamePairs | None) -> LinkExamples:
         """Return the pairs to train on; every parameter is checked, before anything is searched for."""
         self._reads.check(self._owner)
         shape = self._shape()
         check.draws(self._owner, self.n_draws)
-        examples, unlinked = self._training_pairs(self.network_, X, y, exclude)
-        self._options(shape, len(examples))
-        return _Prepared(examples, unlinked if self._reads.new_negatives else None)
-
-    def _training_pairs(
-        self, network: HigherOrderNetwork, X: NamePairs | None, y: Labels | None, exclude: NamePairs | None
-    ) -> tuple[PairExamples, Unlinked | None]:
-        directed = self._reads.directed
-        return check_links.training_pairs(self._owner, network, X, y, exclude, directed, self.seed_)
+        given = link_examples(self._owner, self.network_, X, y, exclude, self._reads.directed, self.seed_)
+        self._options(shape, len(given.balanced))
+        return given
 
     def _shape(self) -> PairArchitecture:
         reads = self._reads
@@ -180,6 +207,8 @@ class DGELinkPredictor(EnsembleEstimator):
             operator=reads.operator,
             pair_width=reads.width,
             directed=bool(reads.directed),
+            n_features=len(FEATURES) if reads.counts else 0,
+            common_width=int(reads.common),
         )
 
     def _saved_shape(self) -> PairArchitecture:
@@ -191,31 +220,92 @@ class DGELinkPredictor(EnsembleEstimator):
         check.draws(self._owner, self.n_draws)
         shape = self._shape()
         self._options(shape, 1)
-        return shape
+        return dataclasses.replace(shape, n_learners=self.n_learners_)
+
+    def _kinds(self) -> tuple[Learner, ...]:
+        """Return the kinds of learner, resolved and checked, with this estimator's own defaults."""
+        kinds = [clone(one) for one in as_learners(self._owner, self.learner, self.default_learner)]
+        for one in kinds:
+            usual = self.learner_defaults.items()
+            one.set_params(**{name: value for name, value in usual if getattr(one, name) is None})
+        if isinstance(self.learner, str) and self.learner == "auto":
+            return super()._kinds()
+        return check.learners(self._owner, kinds, self.default_learner, self.task, self._has_features)
+
+    def _options(
+        self, shape: Architecture, n_examples: int, training: Training | None = None
+    ) -> list[TrainingOptions]:
+        """Return the training options of each kind; with folds, a batch is a fold unless the user says."""
+        if not self._reads.folds:
+            return super()._options(shape, n_examples, training)
+        training = self.parameter_object("training") if training is None else training
+        usual = {"n_batches": self._reads.folds, "max_epochs": 40}
+        given = (self._owner, self.task)
+        return [training.options(*given, kind, n_examples, self.verbose, usual) for kind in shape.kinds]
+
+    def _read_paths(self) -> Paths | None:
+        """Return the paths, cut at every step that the network does not have, such as a tested one."""
+        given = self.network if self.paths is None and isinstance(self.network, Paths) else self.paths
+        return None if given is None else paths_within(read_paths(given), self.network_)
+
+    def _source(self) -> PairSource | None:
+        """Return what pairs read beside their ends, None where they read nothing and nothing is in folds."""
+        reads = self._reads
+        if not reads.folds:
+            return None
+        # Lags and counts of a network are counted once in a fit.
+        if self._kept_source is not None and self._kept_source.network is self.network_:
+            return self._kept_source
+        self._kept_source = PairSource(
+            self.network_,
+            self._read_paths(),
+            partial(PairSampler, directed=bool(reads.directed)),
+            bool(reads.counts),
+            bool(reads.common),
+            self._lags,
+        )
+        return self._kept_source
 
     def _model(self, shape: PairArchitecture) -> PairModel:
         """Return what is trained: the ensemble over pairs of the network that was given or chosen."""
         reads, network = self._reads, self.network_
         given = (network, PairSampler(network, reads.directed), shape, self._inputs(), self.seed_)
-        return PairModel(*given, hide_pairs, bool(reads.hide_own), reads.draw == "joint")
+        hidden = (hide_pairs, bool(reads.hide_own), reads.draw == "joint")
+        return PairModel(*given, *hidden, self._source(), self._scaling)
+
+    def _fingerprint(
+        self, phase: str, examples: Iterable[NDArray[Any]], networks: Sequence[HigherOrderNetwork] = ()
+    ) -> str:
+        source = self._source()
+        paths = None if source is None else source.paths
+        more: list[NDArray[Any]] = [] if paths is None else [paths.codes, paths.offsets]
+        if paths is not None and paths.counts is not None:
+            more.append(paths.counts)
+        return super()._fingerprint(phase, [*examples, *more], networks)
 
     def _count_examples(self, examples: tuple[Any, ...]) -> int:
-        return len(self._training_pairs(self.network_, *examples)[0])
+        return len(self._prepare(*examples).balanced)
 
     def _search(
         self, examples: tuple[Any, ...], candidate: Candidate, learners: Sequence[int]
     ) -> list[Searched]:
         self.network_ = candidate.network
-        known, unlinked = self._prepare(*examples)
+        given = self._prepare(*examples)
         shape, run = self._shape(), self._runtime()
-        options = self._options(shape, len(known), self._judging())
+        options = self._options(shape, len(given.balanced), self._judging())
         with run.threads():
-            return self._model(shape).search(run, known, unlinked, options, learners)
+            trained = given.trained(self._source(), self._reads, self.seed_)
+            model = dataclasses.replace(self._model(shape), scaling=trained.scaling)
+            return model.search(run, trained.examples, trained.unlinked, options, learners)
 
     # --- predicting ----------------------------------------------------------------------------------
 
     def predict_proba(self, X: NamePairs) -> NDArray[np.float32]:
-        """Return the probabilities that each pair is not, and is, linked: [B, 2], as in ``classes_``."""
+        """Return the probabilities that each pair is not, and is, linked: [B, 2], as in ``classes_``.
+
+        They are those of pairs as they are trained on, half of them linked; :meth:`recommend` gives
+        probabilities among all pairs of entities, and ``calibration_`` turns one into the other.
+        """
         pairs, inference = self._inference(X, "predict_proba")
         if not len(pairs):
             return np.zeros((0, 2), np.float32)
@@ -243,26 +333,35 @@ class DGELinkPredictor(EnsembleEstimator):
     def recommend(self, node: object, top: int = 10) -> pandas.DataFrame:
         """Return the entities that `node` is most likely linked to and has no edge to yet, best first.
 
-        A table with neighbor, probability and, of members, disagreement. Candidates are scored in blocks,
-        each relative represented once.
-        """
-        import pandas as pd
+        Parameters
+        ----------
+        node : the name of an entity, or a list of names; then the table has a first column ``node``.
+        top : how many new neighbours of each node.
 
+        Returns
+        -------
+        A table with one row per suggestion:
+
+        - ``neighbor``;
+        - ``probability``: of all pairs of entities with a score as high, the share that is linked, if the
+          pairs themselves were hidden. It was calibrated on held-back pairs, weighed to stand for all pairs;
+        - ``disagreement`` of the members;
+        - ``n_common`` and ``common_neighbors``: on how many entities z the walks u → z → v meet, and the
+          names of those with the fewest links;
+        - where paths are known ``lag_2`` … ``lag_4``, how often the neighbour comes as many steps after the
+          node, and ``paths``, the commonest pieces of paths from the one to the other, with counts.
+        """
         check_is_fitted(self, "ensemble_")
         check_integer(f"{self._owner}.recommend", "top", top, 1)
-        network, entity = self.network_, self.network_.vocabulary.index(node)
-        new = check_links.new_pairs(network, entity, self._reads.directed)
+        several = isinstance(node, (list, tuple, np.ndarray)) or hasattr(node, "to_numpy")
+        names = self.network_.vocabulary
+        nodes = names.codes(list(node)) if several else np.array([names.index(node)], np.int32)  # type: ignore[call-overload]
         _, inference = self._inference([], "recommend")
-        pairs = check_links.in_order(new, self._reads.directed)
-        if not len(pairs):
-            return pd.DataFrame({"neighbor": [], "probability": [], "disagreement": []})
+        source = self._fitted_model.source
+        paths = None if source is None else source.paths
         with inference.run.threads():
-            probability = inference.proba(pairs)[:, 1]
-            best = np.argsort(-probability, kind="stable")[:top]
-            members = inference.member_proba(pairs[best])
-        others = [network.vocabulary[int(code)] for code in new[best, 1]]
-        table = {"neighbor": others, "probability": probability[best], "disagreement": disagreement(members)}
-        return pd.DataFrame(table)
+            found = recommended(inference, nodes, top, self._reads.directed, self.calibration_, paths)
+        return found if several else found.drop(columns="node")
 
     def explain(
         self, source: object, target: object, *, paths: Paths | None = None, top: int = 7

@@ -36,6 +36,7 @@ from honlearn.tasks.loading import (
     read_parameters,
     read_table,
 )
+from honlearn.tasks.pair_storage import PAIR_PREFIX, pair_config, pair_tensors, restore_pairs
 from honlearn.tasks.path_saving import load_path_classifier
 from honlearn.tasks.storage import (
     ADVICE,
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from honlearn.tasks.nodes import DGEClassifier
 
 # Held in other ways, or of this machine and this run only.
-_LEFT_OUT = ("network", "structure", "features", "random_state", "n_threads", "verbose")
+_LEFT_OUT = ("network", "paths", "structure", "features", "random_state", "n_threads", "verbose")
 # What was tried in a fit, and columns there that may lack every number.
 _RESULTS = "selection_results"
 _NUMBERS = {"edge_power", "tau", "loss", "gain", "standard_error", "share"}
@@ -100,6 +101,8 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
         config |= update_config(model, other)
         tensors |= update_tensors(model)
     else:
+        config |= pair_config(model)
+        tensors |= pair_tensors(model)
         tensors |= {f"ensemble.{name}": tensor for name, tensor in model.ensemble_.state_dict().items()}
     counts = model.counts_ if model.task == "nodes" else None
     if isinstance(counts, SavedCounts):
@@ -134,7 +137,7 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
     network = load_network(os.path.join(folder, NETWORK))
     given, classes = read_parameters(config, kinds[kind], _LEFT_OUT), read_classes(config)
     give_make(folder, given, make)
-    own = ("ensemble.", "component", HELD_BACK, UPDATE, TERMS)
+    own = ("ensemble.", "component", HELD_BACK, UPDATE, TERMS, PAIR_PREFIX)
     beside = {name: t for name, t in tensors.items() if not name.startswith(own)}
     check_tensors(os.path.join(folder, WEIGHTS), beside, network.n_entities, len(classes))
     with built_from(folder, tensors, network):
@@ -151,6 +154,8 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
         model.history_ = read_table(config, "history")
         if config.has(_RESULTS):
             model.selection_results_ = read_table(config, _RESULTS, _NUMBERS)
+        if model.task == "links":
+            restore_pairs(model, config, tensors, os.path.join(folder, WEIGHTS))
         shape = model._saved_shape()
         if shape.n_learners > _MOST_LEARNERS:
             raise FormatError(f"{shape.n_learners:,} learners, more than {_MOST_LEARNERS:,}; {ADVICE}")

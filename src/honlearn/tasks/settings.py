@@ -18,8 +18,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from honlearn.ensemble.loop import TrainingOptions
+from honlearn.ensemble.pair_folds import NEGATIVES
 from honlearn.ensemble.pairs import OPERATORS
-from honlearn.errors import ParameterError, check_choice, check_integer, check_real
+from honlearn.errors import ParameterError, check_choice, check_integer, check_real, listed
 from honlearn.learners import Learner
 
 # How many pairs are seen in a training, at most, unless max_epochs says otherwise.
@@ -165,14 +166,15 @@ DRAWS = ("joint", "independent")
 
 
 @dataclass(eq=False, repr=False)
-class Pairs(BaseEstimator):  # type: ignore[misc]
-    """How a link predictor reads pairs of nodes.
+class PlainPairs(BaseEstimator):  # type: ignore[misc]
+    """How a single model reads pairs of nodes: their two ends, and nothing else.
 
     `operator` joins the representations of the two ends: ``"concat"``, ``"hadamard"``, ``"average"``,
-    ``"l1"``, ``"l2"``, or several with ``+`` between: by default which ends they are, and how much they have
-    in common. A dense layer of `width` numbers follows (0: none; concatenation alone is then a sum of two
-    scores, one for each end). With `directed` (u, v) is the link u → v; of the operators only concatenation
-    can tell it from v → u. Without it a pair is linked if either direction is, and order never counts.
+    ``"l1"``, ``"l2"``, ``"product"`` (one end as a source times the other as a target), or several with ``+``
+    between: by default which ends they are, and how much they have in common. A dense layer of `width`
+    numbers follows (0: none; concatenation alone is then a sum of two scores, one for each end). With
+    `directed` (u, v) is the link u → v; only concatenation and ``"product"`` can tell it from v → u. Without
+    it a pair is linked if either direction is, and order never counts.
 
     `draw` is how relatives of a pair are drawn: ``"joint"`` by Eq. 4 where the pair has an edge, as in the
     paper, or ``"independent"``, each end by Eq. 3. Eq. 4 draws ``v|u`` for training pairs (u, v) only: a
@@ -198,11 +200,73 @@ class Pairs(BaseEstimator):  # type: ignore[misc]
         check_integer(owner, "pairs.width", self.width, 0)
         check_choice(owner, "pairs.draw", self.draw, DRAWS)
         for name in ("directed", "hide_own", "new_negatives"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ParameterError(
-                    f"The 'pairs.{name}' parameter of {owner} must be True or False. "
-                    f"Got {getattr(self, name)!r} instead."
-                )
+            _check_flag(owner, name, getattr(self, name))
+
+
+@dataclass(eq=False, repr=False)
+class Pairs(PlainPairs):
+    """How a link predictor reads pairs of nodes, and which pairs it is trained on.
+
+    `operator`, `width`, `directed`, `draw`, `hide_own` and `new_negatives` are those of :class:`PlainPairs`;
+    here the operator is ``"product"``: an entity is another one as a source than as a target.
+
+    `folds` divides the training pairs: a fold is trained on in a network, and in paths, without any trace of
+    its pairs, contexts included, as a tested pair has none. No pair of a fold has an edge there, so that
+    relatives are drawn by Eq. 3, whatever `draw` is; Eq. 4 draws them where a prediction is asked for a pair
+    with an edge. 0 hides the edges of each batch instead, where `hide_own` says so, and contexts stay.
+
+    With `counts` a pair also reads counts of both ends: degrees, resource allocation, walks of length three,
+    lags in the paths (:class:`~honlearn.sampling.pair_counts.PairCounts`), and products of low-rank vectors
+    (:class:`~honlearn.sampling.pair_factors.PairFactors`). `common` is how many numbers it reads of the
+    representations of common neighbours, pooled; 0 for none. Both need folds.
+
+    `negatives` of ``fit()`` are ``"mixed"``: half of the unlinked training pairs uniformly, half with each
+    end drawn in proportion to its degree; ``"uniform"`` or ``"degree"``: all of them one way.
+
+    ``Pairs(operator="concat+hadamard", folds=0, counts=False, common=0, negatives="uniform")`` reads pairs as
+    a single model does.
+    """
+
+    operator: str = "product"
+    folds: int = 10
+    counts: bool = True
+    common: int = 16
+    negatives: str = "mixed"
+
+    flat_names: ClassVar[Mapping[str, str]] = {
+        **PlainPairs.flat_names,
+        "folds": "pair_folds",
+        "counts": "pair_counts",
+        "common": "pair_common",
+    }
+
+    def check(self, owner: str) -> None:
+        """Raise a ParameterError for a parameter that is out of range, or that needs folds."""
+        super().check(owner)
+        folds = check_integer(owner, "pairs.folds", self.folds, 0)
+        if folds == 1:
+            raise ParameterError(
+                f"The 'pairs.folds' parameter of {owner} must be 0 or at least 2: a fold is hidden while it "
+                "is trained on, and all pairs at once leave nothing. Got 1 instead."
+            )
+        check_integer(owner, "pairs.common", self.common, 0)
+        check_choice(owner, "pairs.negatives", self.negatives, NEGATIVES)
+        _check_flag(owner, "counts", self.counts)
+        needs = [name for name in ("counts", "common") if getattr(self, name)]
+        if not folds and self.negatives != "uniform":
+            needs.append(f"negatives={self.negatives!r}")
+        if not folds and needs:
+            raise ParameterError(
+                f"{owner}: pairs.{listed(needs)} needs folds of pairs; set pairs.folds to 10, or "
+                "counts=False, common=0 and negatives='uniform'"
+            )
+
+
+def _check_flag(owner: str, name: str, value: object) -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterError(
+            f"The 'pairs.{name}' parameter of {owner} must be True or False. Got {value!r} instead."
+        )
 
 
 def check_operator(owner: str, operator: str) -> None:

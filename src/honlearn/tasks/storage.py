@@ -32,14 +32,14 @@ from honlearn.tasks import card_text
 from honlearn.tasks.fit_facts import FILE as TRAINING
 from honlearn.tasks.fit_facts import FitFacts, write_facts
 from honlearn.tasks.model_card import Described, card_of
-from honlearn.tasks.settings import Pairs, PathKernel, Structure, Training
+from honlearn.tasks.settings import Pairs, PathKernel, PlainPairs, Structure, Training
 from honlearn.writing.atomic import atomic_folder, move_files
 
 FORMAT, VERSION = "honlearn-model", 3
 # Parameters of this machine and this run only, and code, which a folder never holds.
 _OF_THIS_RUN = ("checkpoint", "device", "make")
 _OBJECTS: dict[str, Any] = {
-    made.__name__: made for made in (*KINDS.values(), Pairs, PathKernel, Structure, Training)
+    made.__name__: made for made in (*KINDS.values(), Pairs, PathKernel, PlainPairs, Structure, Training)
 }
 CONFIG, WEIGHTS, NETWORK = "config.json", "weights.safetensors", "network.hon"
 # A second network that some learners of a bag read.

@@ -1,0 +1,123 @@
+"""A bag that grows: learners are added while they improve the bag on its validation part.
+
+In: a way to make a trainer for some learners. Out: :class:`~honlearn.ensemble.fitting.Fitted` and how many
+learners there are. A learner does not depend on those beside it, so a bag that was grown is the first part
+of a larger one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from honlearn.ensemble.ensemble import Architecture
+from honlearn.ensemble.fitting import (
+    Fitted,
+    MakeTrainer,
+    Searched,
+    fit_ensemble,
+    joined_held,
+    merged_state,
+    parts_of,
+    refit_only,
+    searches,
+)
+from honlearn.ensemble.loop import TrainingOptions
+
+# Learners that are trained together before the bag is judged again.
+ROUND = 2
+
+
+def grow_bag(
+    shape: Architecture, options: Sequence[TrainingOptions], make: MakeTrainer
+) -> tuple[Fitted, int]:
+    """Train learners by rounds until one gains no more than its standard error; return how many there are.
+
+    Every round has :data:`ROUND` learners of each kind. The gain of a round is how much the mean loss of the
+    bag on the validation pairs falls; its standard error is over pairs. `shape.n_learners` is the most. Bags
+    without a validation part, learners that share weights, and pooled ones are trained all at once.
+    """
+    step = ROUND * len(shape.kinds)
+    validated = all(given.validation_fraction > 0 for given in options)
+    many_kinds = len(shape.kinds) > 1 and any(searches(given) for given in options)
+    if shape.variant != "bag" or shape.shared or shape.n_learners <= step or not validated or many_kinds:
+        return fit_ensemble(shape, range(shape.n_learners), options, make), shape.n_learners
+    rounds: list[list[Searched]] = []
+    before: NDArray[np.float64] | None = None
+    for start in range(0, shape.n_learners, step):
+        learners = range(start, min(start + step, shape.n_learners))
+        rounds.append(_round(shape, learners, options, make))
+        after = _losses(rounds)
+        if not len(after) or (before is not None and not _gains(before, after)):
+            break
+        before = after
+    count = sum(len(one.best_epochs[0]) for found in rounds for one in found)
+    shape = dataclasses.replace(shape, n_learners=count)
+    if len(shape.kinds) == 1:
+        return refit_only(shape, [found[0] for found in rounds], options, make), count
+    return _fitted(shape, rounds), count
+
+
+def _round(
+    shape: Architecture, learners: range, options: Sequence[TrainingOptions], make: MakeTrainer
+) -> list[Searched]:
+    """Train some learners on their training parts, by kind; each round has checkpoints of its own."""
+    out = []
+    for part in parts_of(shape, learners):
+        one = dataclasses.replace(part, shape=dataclasses.replace(part.shape, n_learners=len(part.learners)))
+        given = options[part.kind or 0]
+        phase = _phase(learners)
+        path = part.path(given.checkpoint, phase)
+        trainer = make(one, dataclasses.replace(given, refit=0.0, checkpoint=path), None, phase)
+        state = {name: tensor.cpu() for name, tensor in trainer.fit().items()}
+        kind = {} if part.kind is None else {"kind": part.shape.kinds[0].kind}
+        history = [{**row, "phase": "search", **kind} for row in trainer.at.history]
+        out.append(Searched(state, trainer.at.best_epochs, history, trainer.held()))
+    return out
+
+
+def _phase(learners: range) -> str:
+    """Return the name of a round, the first of which is as any search is."""
+    return "search" if learners.start == 0 else f"from{learners.start}"
+
+
+def forget_rounds(shape: Architecture, options: Sequence[TrainingOptions]) -> None:
+    """Remove the checkpoints of all rounds of a fit that is done."""
+    step = ROUND * len(shape.kinds)
+    for start in range(0, shape.n_learners, step):
+        learners = range(start, min(start + step, shape.n_learners))
+        for part in parts_of(shape, learners):
+            path = part.path(options[part.kind or 0].checkpoint, _phase(learners))
+            if path is not None:
+                path.unlink(missing_ok=True)
+
+
+def _losses(rounds: Sequence[Sequence[Searched]]) -> NDArray[np.float64]:
+    """Return the loss of the bag for each validation pair, which are the same for all learners, [h]."""
+    held = [one.held for found in rounds for one in found]
+    mean = np.concatenate([one.probability for one in held]).mean(0)
+    return np.asarray(-np.log(np.clip(mean, 1e-12, None)))
+
+
+def _gains(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
+    """Return whether the loss has fallen by more than the standard error of the difference."""
+    gain = before - after
+    return bool(gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else False
+
+
+def _fitted(shape: Architecture, rounds: Sequence[Sequence[Searched]]) -> Fitted:
+    """Return the bag of several kinds, whose learners were trained once."""
+    parts = parts_of(shape, range(shape.n_learners))
+    by_kind = [[found[number] for found in rounds if number < len(found)] for number in range(len(parts))]
+    states = [
+        {name: torch.cat([one.state[name] for one in found]) for name in found[0].state} for found in by_kind
+    ]
+    epochs = [np.array([e for one in found for e in one.best_epochs[0]], np.int64) for found in by_kind]
+    order = np.argsort([learner for part in parts for learner in part.learners])
+    history = [row for found in rounds for one in found for row in one.history]
+    held = joined_held([one.held for found in by_kind for one in found])
+    return Fitted(merged_state(parts, states), history, np.concatenate(epochs)[order], held)

@@ -1,0 +1,139 @@
+"""Folds of training pairs: each is trained on in a network that does not know its pairs.
+
+In: linked pairs and a pool of unlinked ones, or pairs of the user. Out: :class:`FoldedPairs`. A pair that is
+tested has left no trace in the network, so a pair that is trained on must have left none either: a fold is
+hidden as a test is, contexts and paths included, and what its pairs read is computed once. Both directions of
+a pair are in one fold. The first folds are the validation part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.ensemble.pair_inputs import Features, PairExtras, PairSource, PairView, Scaling
+from honlearn.ensemble.pair_training import PairExamples, Unlinked
+from honlearn.sampling.negatives import draw_by_degree, link_degrees
+from honlearn.sampling.pairs import Pairs, pair_keys
+from honlearn.seeds import generator
+
+NEGATIVES = ("uniform", "degree", "mixed")
+# Unlinked pairs in the pool for each linked one; every epoch draws one of them for each linked pair.
+POOL = 2
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedPairs(PairExamples):
+    """Labelled pairs with the fold of each, int64 [n], and what the pairs of each fold read.
+
+    `places` int64 [n] is the row of a pair in its fold. `pooled` says that the unlinked pairs are more than
+    an epoch takes. `chance` float64 [n] is how probable each pair is to be in the pool, relative to others;
+    1 where pairs are the user's.
+    """
+
+    folds: NDArray[np.int64]
+    places: NDArray[np.int64]
+    views: tuple[PairView, ...]
+    extras: tuple[PairExtras, ...]
+    scaling: Scaling | None
+    chance: NDArray[np.float64]
+    pooled: bool
+
+    def read(self, positions: NDArray[np.int64]) -> PairExtras:
+        """Return what pairs of one fold read."""
+        return self.extras[int(self.folds[positions[0]])].take(self.places[positions])
+
+
+def pooled_pairs(
+    positives: Pairs, unlinked: Unlinked, negatives: str, size_of_pool: int, seed: int
+) -> tuple[PairExamples, NDArray[np.float64]]:
+    """Return the linked pairs and a pool of unlinked ones, and how likely each unlinked one was drawn.
+
+    The pool has `size_of_pool` pairs for each linked one, or as many as there are.
+    ``"mixed"`` draws half of the pool uniformly and half by degree, u by its out- and v by its in-degree.
+    """
+    size, directed = unlinked.n_entities, unlinked.directed
+    wanted = size_of_pool * len(positives)
+    by_degree = {"uniform": 0, "degree": wanted, "mixed": wanted // 2}[negatives]
+    nobody = np.empty((0, 2), np.int32)
+    keys = np.unique(pair_keys(positives, size, directed))
+    degrees = link_degrees(keys, size, directed)
+    random = generator(seed, "negatives", "pool")
+    drawn = nobody
+    if by_degree:
+        drawn = draw_by_degree(random, by_degree, degrees, unlinked.taken, directed)
+    taken = np.union1d(unlinked.taken, pair_keys(drawn, size, directed))
+    free = Unlinked(size, taken, directed)
+    some = free.draw_distinct(random, wanted - len(drawn))
+    pool = np.concatenate([drawn, some])
+    pairs = np.concatenate([positives, pool]).astype(np.int32)
+    labels = np.repeat(np.array([1, 0], np.int64), [len(positives), len(pool)])
+    uniform = len(some) / max(len(pool), 1)
+    total = float(degrees[0].sum()) * float(degrees[1].sum()) / max(size, 1) ** 2
+    relative = degrees[0][pairs[:, 0]] * degrees[1][pairs[:, 1]].astype(np.float64) / max(total, 1e-12)
+    chance = np.where(labels == 1, 1.0, uniform + (1.0 - uniform) * relative)
+    return PairExamples(pairs, labels, np.ones(len(pairs), np.float32)), chance
+
+
+def fold_pairs(
+    source: PairSource,
+    examples: PairExamples,
+    chance: NDArray[np.float64] | None,
+    n_folds: int,
+    seed: int,
+) -> FoldedPairs:
+    """Divide pairs into folds and compute what each fold reads; `chance` None says pairs are the user's."""
+    folds = _folds(examples, source.network.n_entities, n_folds, seed)
+    places = np.zeros(len(folds), np.int64)
+    views, found, common = [], [], []
+    for fold in range(int(folds.max()) + 1):
+        rows = np.flatnonzero(folds == fold)
+        places[rows] = np.arange(len(rows))
+        pairs = examples.pairs[rows]
+        view = source.without(pairs)
+        views.append(view)
+        found.append(view.features(pairs) if source.reads_counts else None)
+        common.append(view.common(pairs) if source.reads_common else None)
+    scaling = _scaling(examples, chance, folds, found)
+    extras = tuple(
+        PairExtras(None if scaling is None or one is None else scaling(one), shared)
+        for one, shared in zip(found, common, strict=True)
+    )
+    pooled, given = chance is not None, np.ones(len(folds)) if chance is None else chance
+    known = (examples.pairs, examples.labels, examples.weights)
+    return FoldedPairs(*known, folds, places, tuple(views), extras, scaling, given, pooled)
+
+
+def _folds(examples: PairExamples, n_entities: int, n_folds: int, seed: int) -> NDArray[np.int64]:
+    """Return the fold of each pair: linked and unlinked pairs each divided evenly, in a random order."""
+    keys = pair_keys(examples.pairs, n_entities, directed=False)
+    distinct, group = np.unique(keys, return_inverse=True)
+    linked = np.zeros(len(distinct), np.int64)
+    np.maximum.at(linked, group, examples.labels)
+    random = generator(seed, "pair folds")
+    fold = np.empty(len(distinct), np.int64)
+    for label in (1, 0):
+        members = random.permutation(np.flatnonzero(linked == label))
+        fold[members] = np.arange(len(members)) % min(n_folds, max(len(distinct), 1))
+    # A fold without any pair has no place among the folds.
+    return np.unique(fold, return_inverse=True)[1][group].astype(np.int64)
+
+
+def _scaling(
+    examples: PairExamples,
+    chance: NDArray[np.float64] | None,
+    folds: NDArray[np.int64],
+    found: list[Features | None],
+) -> Scaling | None:
+    """Return the scaling of the features, linked and unlinked pairs weighed alike where a pool is larger."""
+    if found[0] is None:
+        return None
+    features = np.concatenate([one for one in found if one is not None])
+    if chance is None:
+        return Scaling.of(features)
+    order = np.argsort(folds, kind="stable")
+    labels = examples.labels[order]
+    unlinked = np.flatnonzero(labels == 0)[:: max(1, round((labels == 0).sum() / max(labels.sum(), 1)))]
+    return Scaling.of(features[np.concatenate([np.flatnonzero(labels == 1), unlinked])])
