@@ -50,16 +50,21 @@ class LinkExamples:
 
     def trained(self, source: PairSource | None, reads: Pairs, seed: int) -> Trained:
         """Return what a training takes: folds of a pool where there is a source, else the pairs as given."""
-        unlinked = self.unlinked
         if source is None:
-            return Trained(self.balanced, unlinked if reads.new_negatives else None)
-        examples, chance = self.balanced, None
-        if unlinked is not None:
-            positives = examples.pairs[examples.labels == 1]
-            pool = POOL if reads.new_negatives else 1
-            examples, chance = pooled_pairs(positives, unlinked, reads.negatives, pool, seed)
-        folded = fold_pairs(source, examples, chance, reads.folds, seed)
+            return Trained(self.balanced, self.unlinked if reads.new_negatives else None)
+        folded = fold_pairs(source, *self.pooled(reads, seed), reads.folds, seed)
         return Trained(folded, None, folded.scaling)
+
+    def pooled(self, reads: Pairs, seed: int) -> tuple[PairExamples, NDArray[np.float64] | None]:
+        """Return the pairs that are divided into folds, and how likely each unlinked one was drawn.
+
+        Links of the network get a pool of unlinked pairs; pairs of the user are taken as given (None).
+        """
+        if self.unlinked is None:
+            return self.balanced, None
+        positives = self.balanced.pairs[self.balanced.labels == 1]
+        pool = POOL if reads.new_negatives else 1
+        return pooled_pairs(positives, self.unlinked, reads.negatives, pool, seed)
 
     def share(self, n_entities: int) -> float:
         """Return the share of linked pairs: among all pairs of entities, or among the user's."""

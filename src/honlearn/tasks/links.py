@@ -284,7 +284,8 @@ class DGELinkPredictor(EnsembleEstimator):
         return super()._fingerprint(phase, [*examples, *more], networks)
 
     def _count_examples(self, examples: tuple[Any, ...]) -> int:
-        return len(self._prepare(*examples).balanced)
+        given, reads = self._prepare(*examples), self._reads
+        return len(given.pooled(reads, self.seed_)[0] if reads.folds else given.balanced)
 
     def _search(
         self, examples: tuple[Any, ...], candidate: Candidate, learners: Sequence[int]
