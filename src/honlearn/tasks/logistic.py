@@ -48,13 +48,19 @@ class Logistic:
         return np.asarray(softmax(self.logits(X) / temperature, axis=1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Choice:
-    """What held-out rows chose: C, the temperature, and the log loss of each C that was tried."""
+    """What held-out rows chose: C, the temperature, and the log loss of each C that was tried.
+
+    held_proba, held_codes: probabilities [m, C] of the rows that were held out, with this C and temperature,
+    and their classes [m]; m is 0 where none could be.
+    """
 
     C: float
     temperature: float
     losses: tuple[tuple[float, float], ...]
+    held_proba: NDArray[np.float64]
+    held_codes: NDArray[np.int64]
 
     def table(self) -> pandas.DataFrame:
         """Return the candidates as a table: C, loss."""
@@ -93,7 +99,8 @@ def choose_logistic(
     """
     n_folds = min(n_folds, int(np.bincount(codes, minlength=n_classes).min()))
     if n_folds < 2:
-        return Choice(candidates[0] if len(candidates) == 1 else 1.0, 1.0, ())
+        none = np.zeros((0, n_classes)), np.zeros(0, np.int64)
+        return Choice(candidates[0] if len(candidates) == 1 else 1.0, 1.0, (), *none)
     fold = _folds(codes, n_classes, n_folds, seed)
     held = np.empty((len(candidates), len(codes), n_classes))
     done = np.zeros(len(codes), np.bool_)
@@ -108,11 +115,10 @@ def choose_logistic(
     held, codes, weight = held[:, done], codes[done], weight[done]
     losses = [log_loss(logits, codes, weight, 1.0) for logits in held]
     best = int(np.argmin(np.round(losses, 12)))
-    return Choice(
-        candidates[best],
-        _temperature(held[best], codes, weight),
-        tuple(zip(candidates, map(float, losses), strict=True)),
-    )
+    temperature = _temperature(held[best], codes, weight)
+    tried = tuple(zip(candidates, map(float, losses), strict=True))
+    proba = np.asarray(softmax(held[best] / temperature, axis=1))
+    return Choice(candidates[best], temperature, tried, proba, codes)
 
 
 def log_loss(
