@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def test_every_path_is_held_out_once(fitted: hl.PathClassifier) -> None:
 def test_sets_nest_and_tell_their_paths(fitted: hl.PathClassifier) -> None:
     paths, _ = noisy(200, 2)
     masks = [fitted.predict_set(paths, alpha).mask for alpha in (0.0, 0.05, 0.2, 0.5, 1.0)]
-    assert all((larger | ~smaller).all() for larger, smaller in zip(masks, masks[1:], strict=False))
+    assert all((larger | ~smaller).all() for larger, smaller in pairwise(masks))
     assert masks[0].all()
     table = fitted.predict_set(paths[:3]).table()
     assert list(table.columns) == ["path", "set", "set_size", "abstain"]
@@ -79,7 +80,7 @@ def test_sets_refused(fitted: hl.PathClassifier) -> None:
         fitted.predict_set([["n0"]], alpha=2)
     single = hl.PathClassifier(random_state=0).fit([["A", "B"], ["B", "C"], ["C", "A"]], ["x", "x", "y"])
     assert not single.has_sets
-    with pytest.raises(InputError, match="no path was held out in this fit.*two paths in every class"):
+    with pytest.raises(InputError, match=r"no path was held out in this fit.*two paths in every class"):
         single.predict_set([["A"]])
 
 

@@ -156,7 +156,8 @@ def _check_alpha(alpha: float | None, model: Path, fitted: Any) -> None:
         if type(fitted).__name__ == "PathClassifier":
             what = "train it again, with at least two paths in every class"
         raise ParameterError(
-            f"{model}: --alpha {alpha:g}: this model has no held-back predictions to calibrate sets on; {what}"
+            f"{model}: --alpha {alpha:g}: this model has no held-back predictions to calibrate sets on; "
+            f"{what}"
         )
 
 

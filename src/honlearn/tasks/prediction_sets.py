@@ -27,7 +27,7 @@ RULES = {rule.kind: rule for rule in (ScoreRule("lac"), ScoreRule("aps"), ScoreR
 
 @dataclass(frozen=True, eq=False)
 class PredictionSets:
-    """Sets of classes, one for each node or path; ``numpy.asarray`` of it is the table of who is in, bool [B, C].
+    """Sets of classes, one for each node or path; ``numpy.asarray`` of it tells who is in, bool [B, C].
 
     Parameters
     ----------
