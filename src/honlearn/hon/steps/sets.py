@@ -7,11 +7,11 @@ which path i has steps of s_ij bits, the p-value of s bits, and the set after hi
     p(s) = (1 + Σ_i share of the steps of path i with s_ij ≥ s) / (K + 1),
     C(h) = {x : p(bits(x | h)) > alpha}.
 
-Guaranteed (Lee, Barber and Willett, 2023): where a new path and the held-out paths are exchangeable, C(h) holds
-a step that is drawn at random from the new path, each step alike, with probability at least 1 − alpha. It is
-an average over paths: steps within a path depend on each other, so nothing is guaranteed for the first steps,
-say, or after a certain history; and the share of all steps, in which long paths weigh more, is only measured
-(``docs/uncertainty.md``). The list of entities is that of all paths, the held-out ones among them.
+Guaranteed (Lee, Barber and Willett, 2023): where a new path and the held-out paths are exchangeable, C(h)
+holds a step that is drawn at random from the new path, each step alike, with probability at least 1 − alpha.
+It is an average over paths: steps within a path depend on each other, so nothing is guaranteed for the first
+steps, say, or after a certain history; and the share of all steps, in which long paths weigh more, is only
+measured (``docs/uncertainty.md``). The list of entities is that of all paths, the held-out ones among them.
 
 In: paths; counts alone do not tell which steps are of one path. Out: :class:`StepSets`, which answers with
 :class:`NextSets`.
