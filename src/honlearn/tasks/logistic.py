@@ -7,6 +7,7 @@ scikit-learn fits; this module holds out, compares and keeps plain arrays.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ from honlearn.tasks.path_grams import Matrix
 
 if TYPE_CHECKING:
     import pandas
+
+Divided = Callable[[Matrix, Matrix], tuple[Matrix, Matrix]]
 
 # Of Newton's method, which needs five or six; by gradients alone it takes hundreds.
 _ITERATIONS = 100
@@ -91,11 +94,13 @@ def choose_logistic(
     candidates: tuple[float, ...],
     n_folds: int,
     seed: int,
+    divided: Divided = lambda train, test: (train, test),
 ) -> Choice:
     """Return the candidate with the least log loss on held-out rows, and the temperature that lowers it most.
 
     Rows of each class are dealt to the folds at random; once 10,000 were held out, the other folds are not
-    needed. Ties go to the stronger penalty.
+    needed. Ties go to the stronger penalty. `divided` makes of the rows of a fold's training and test what
+    they would be if columns came from the training rows alone.
     """
     n_folds = min(n_folds, int(np.bincount(codes, minlength=n_classes).min()))
     if n_folds < 2:
@@ -108,7 +113,7 @@ def choose_logistic(
         if done.sum() >= _ENOUGH:
             break
         inner, outer = fold != k, fold == k
-        train, test = X[inner], X[outer]
+        train, test = divided(X[inner], X[outer])
         for i, C in enumerate(candidates):
             held[i, outer] = fit_logistic(train, codes[inner], n_classes, weight[inner], C).logits(test)
         done |= outer

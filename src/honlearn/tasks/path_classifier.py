@@ -136,9 +136,11 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.scale_ = np.where(spread > 1e-9, spread, 1.0)
         columns = self._columns(paths)
         classes = len(self.classes_)
+        support = int(self.min_support)
         chosen = choose_logistic(
-            columns, codes, classes, weight, _candidates(self.C), int(self.n_folds), self.seed_
-        )
+            columns, codes, classes, weight, _candidates(self.C), int(self.n_folds), self.seed_,
+            lambda train, test: self.grams_.supported(train, test, support),
+        )  # fmt: skip
         self.C_, self.temperature_, self.search_results_ = chosen.C, chosen.temperature, chosen.table()
         held = chosen.held_proba, chosen.held_codes
         self.calibration_ = PathCalibration.of(*held) if len(chosen.held_codes) else None
