@@ -14,7 +14,9 @@ from honlearn.conformal import (
     class_p_values,
     implied_coverage,
     implied_scores,
+    link_p_values,
     p_values,
+    threshold,
 )
 from honlearn.errors import ParameterError
 
@@ -137,3 +139,38 @@ def test_a_weaker_model_for_calibration_is_put_on_the_scale_of_the_stronger() ->
 def test_an_alpha_that_is_no_share(alpha: object) -> None:
     with pytest.raises(ParameterError, match="The 'alpha' parameter of X must be a number at least 0 and"):
         check_alpha("X", alpha)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3])
+def test_a_step_of_a_new_path_is_covered_whatever_depends_within_paths(alpha: float) -> None:
+    # Paths of one to nine steps; long paths are harder, and the steps of a path share most of their score.
+    random = np.random.default_rng(0)
+    rounds, n, hits = 3000, 39, 0
+    for _ in range(rounds):
+        steps = random.integers(1, 10, n + 1)
+        own = np.repeat(random.normal(size=n + 1) + 0.3 * steps, steps) + 0.3 * random.normal(
+            size=steps.sum()
+        )
+        known, weights = own[: -steps[-1]], np.repeat(1 / steps[:-1], steps[:-1])
+        hits += random.choice(own[-steps[-1] :]) <= threshold(known, weights, n, alpha)
+    # At least 1 − alpha, and at most one path of n + 1 more, for which all its own steps stand.
+    spread = 4 * np.sqrt(alpha * (1 - alpha) / rounds)
+    assert 1 - alpha - spread < hits / rounds < 1 - alpha + 1 / (n + 1) + spread
+
+
+@given(
+    st.lists(st.integers(0, 6), min_size=1, max_size=25), st.sampled_from([0.0, 0.05, 0.1, 0.25, 0.5, 1.0])
+)
+def test_a_threshold_makes_the_sets_of_p_values(values: list[int], alpha: float) -> None:
+    known = np.array(values, float)
+    limit = threshold(known, np.ones(len(known)), len(known), alpha)
+    new = np.arange(-1, 8).astype(float)
+    assert (new <= limit).tolist() == (p_values(new, known) > alpha + 1e-12).tolist()
+
+
+def test_p_values_of_unlinked_pairs_are_uniform() -> None:
+    random = np.random.default_rng(0)
+    n, rounds = 19, 4000
+    p = np.concatenate([link_p_values(random.normal(size=1), random.normal(size=n)) for _ in range(rounds)])
+    shares = np.bincount(np.rint(p * (n + 1)).astype(int), minlength=n + 2)[1:] / rounds
+    assert np.abs(shares - 1 / (n + 1)).max() < 4 * np.sqrt(0.05 * 0.95 / rounds)

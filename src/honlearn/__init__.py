@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from honlearn.hon.counts_file import load_counts as load_counts
     from honlearn.hon.edgelist import from_edges as from_edges
     from honlearn.hon.networkx_graphs import from_networkx as from_networkx
+    from honlearn.hon.steps.sets import StepSets as StepSets
     from honlearn.paths import Paths as Paths
     from honlearn.paths import read_paths as read_paths
     from honlearn.paths import stream_paths as stream_paths
@@ -51,6 +52,7 @@ _HOME = {
     "grow": "honlearn.hon",
     "load_counts": "honlearn.hon.counts_file",
     "load_network": "honlearn.hon",
+    "StepSets": "honlearn.hon.steps.sets",
     "DGEClassifier": "honlearn.tasks",
     "DGELinkPredictor": "honlearn.tasks",
     "PathClassifier": "honlearn.tasks",

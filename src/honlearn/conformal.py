@@ -79,6 +79,39 @@ def p_values(scores: NDArray[np.floating], known: Rows) -> Rows:
     return np.asarray((1.0 + len(known) - below) / (len(known) + 1.0))
 
 
+def threshold(scores: Rows, weights: Rows, n: float, alpha: float) -> float:
+    """Return the largest score whose p-value is greater than alpha, for calibration scores with weights.
+
+    With weights w_i that sum to n, such as 1 / (number of steps of a path) for each step of n paths,
+    p(s) = (1 + Σ_i w_i [s_i ≥ s]) / (n + 1). Infinite where any score has a p-value above alpha, minus
+    infinity where none has.
+
+    >>> scores, once = np.array([0.2, 0.3, 0.4]), np.ones(3)
+    >>> [threshold(scores, once, 3, alpha) for alpha in (0.2, 0.25, 0.5, 1)]
+    [inf, 0.4, 0.3, -inf]
+    """
+    if 1.0 / (n + 1.0) > alpha:
+        return float("inf")
+    values, place = np.unique(scores, return_inverse=True)
+    above = np.cumsum(np.bincount(place, weights, len(values))[::-1])[::-1]
+    known = values[(1.0 + above) / (n + 1.0) > alpha + 1e-12]
+    return float(known[-1]) if len(known) else float("-inf")
+
+
+def link_p_values(scores: NDArray[np.floating], unlinked: NDArray[np.floating]) -> Rows:
+    """Return the p-value of each suggested link, given scores of pairs that are known to be unlinked [n].
+
+    p = (1 + #{unlinked pairs with a score at least as high}) / (n + 1): a suggestion that is in truth no link
+    has p ≤ t with probability at most t, where its score is exchangeable with those of the unlinked pairs.
+    So these have to be drawn as the suggestions are (from the same entities, by the same rule) and be no part
+    of the training. Links hidden among them make p-values larger, never smaller. None is below 1 / (n + 1).
+
+    >>> link_p_values(np.array([0.95, 0.5]), np.array([0.1, 0.4, 0.6, 0.2])).tolist()
+    [0.2, 0.4]
+    """
+    return p_values(np.asarray(scores, np.float64), np.asarray(unlinked, np.float64))
+
+
 def class_p_values(scores: Rows, known: Rows, labels: NDArray[np.int64] | None = None) -> Rows:
     """Return the p-value of each class, [B, C], given calibration scores [n] of true classes.
 

@@ -67,6 +67,34 @@ def test_a_history_at_the_end_of_a_longer_path(honlearn: Run, tmp_path: Path) ->
     assert (begun[0]["step"], later[0]["step"]) == ("B", "D")
 
 
+def test_sets_of_next_steps(honlearn: Run, tmp_path: Path) -> None:
+    paths = tmp_path / "p.txt"
+    paths.write_text("A C D\nB C E\n" * 200)
+    words = ["next", paths, "--after", "A C", "--after", "B C E", "--order", 2]
+    rows = json.loads(honlearn(*words, "--alpha", "0.1", "--json").out)
+    assert [(row["set"], row["set_size"], row["unseen"]) for row in rows] == [
+        (["D"], 1, False), (["<end>"], 1, False),
+    ]  # fmt: skip
+    wide = honlearn(*words, "--alpha", "0.01", "--top", 2)
+    assert wide.code == 0
+    assert "and 4 more" in wide.out
+    assert "99% sets" in wide.out
+    out = tmp_path / "sets.csv"
+    assert honlearn(*words, "--alpha", "0.01", "-o", out).code == 0
+    table = pd.read_csv(out)
+    assert table["set"].str.split("|").map(sorted).tolist() == [["<end>", *"ABCDE"]] * 2
+    hl.grow(paths).save(tmp_path / "net.hon")
+    for asked, message in (
+        ([*words, "--alpha", "1.5"], "'alpha' parameter of next must be a number at least 0 and"),
+        ([*words, "--alpha", "0.1", "--anywhere"], "leave out --anywhere"),
+        (["next", tmp_path / "net.hon", "--after", "A", "--alpha", "0.1"], "a network; --alpha needs PATHS"),
+    ):
+        told = honlearn(*asked)
+        assert told.code == 2
+        assert message in told.err
+        assert told.err.count("\n") == 1
+
+
 def test_what_next_refuses(honlearn: Run, paths: Path) -> None:
     for words, message in (
         (["next", paths], "what came before? Give --after"),

@@ -52,6 +52,15 @@ def test_train_and_predict(honlearn: Run, data: Path) -> None:
     assert table[["path", "label"]].values.tolist() == [["x", "on"], ["y", "back"]]
     assert honlearn("predict", model, "--paths", data / "new.csv", "-o", data / "p.csv").code == 0
     assert (data / "p.csv").read_text() == out.out
+    sets = honlearn("predict", model, "--paths", data / "new.csv", "--alpha", "0.1")
+    assert sets.code == 0, sets.err
+    table = pd.read_csv(io.StringIO(sets.out), keep_default_na=False)
+    assert list(table.columns)[-3:] == ["set", "set_size", "abstain"]
+    asked = hl.load_model(model).predict_set([["B", "C", "D"], ["C", "B"]], alpha=0.1)
+    assert table["set"].tolist() == ["|".join(one) for one in asked.labels]
+    assert (table["set_size"] != 1).tolist() == table["abstain"].tolist()
+    rows = json.loads(honlearn("predict", model, "--paths", data / "new.csv", "--alpha", "0", "--json").out)
+    assert [sorted(row["set"]) for row in rows] == [["back", "on"]] * 2
     clf = hl.load_model(model)
     assert clf.predict([["B", "C", "D"]]).tolist() == ["on"]
     again = honlearn("train", data / "events.csv", data / "labels.csv", "-o", model, "--task", "paths", *READ)
@@ -87,4 +96,10 @@ def test_refused(honlearn: Run, data: Path, model: Path) -> None:
     assert (done.code, "--sequence" in done.err or "sequence" in done.err) == (2, True)
     hl.PathClassifier(C=1.0).fit([["A"], ["B"]], ["x", "y"]).save(data / "small")
     assert "name the paths to classify with --paths" in honlearn("predict", data / "small").err
+    done = honlearn("predict", data / "small", "--paths", data / "events.csv", "--alpha", "0.1")
+    assert (done.code, "no held-back predictions" in done.err, "two paths in every" in done.err) == (
+        2,
+        True,
+        True,
+    )
     assert "it takes --paths" in honlearn("predict", data / "small", "--nodes", "A").err

@@ -92,6 +92,11 @@ def _use_path_model(path: Path) -> None:
     hl.model_card(path)
     model = hl.load_model(path)
     use_probabilities(model.predict_proba([["A", "hub", "a"], ["new", "B"]]), len(model.classes_))
+    if model.has_sets:
+        for apart in (False, True):
+            values = model.predict_set([["A", "hub"], ["new"]], 0.1, apart).p_values
+            assert values.min() > 0
+            assert values.max() <= 1
     model.top_grams(3)
     repr(model), model.search_results_
 

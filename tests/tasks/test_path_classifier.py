@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -79,6 +80,26 @@ def test_only_the_most_frequent_grams_are_kept() -> None:
     paths = hl.Paths.from_lists([["A", "B"], ["A", "B"], ["A", "C"], ["D", "A"]])
     grams = PathGrams.of(paths, 1, 1, 2)
     assert {grams.gram(i) for i in range(4, grams.n_columns)} == {(START, "A"), ("A", "B")}
+
+
+@settings(deadline=None, max_examples=30)
+@given(lists, lists, st.integers(1, 2), st.integers(1, 3))
+def test_rows_held_out_lend_no_support(
+    train: list[list[str]], held: list[list[str]], order: int, support: int
+) -> None:
+    both = hl.Paths.from_lists([*train, *held])
+    grams = PathGrams.of(both, order, support, 10**6)
+    whole = sparse.hstack([grams.matrix(both), sparse.csr_array(np.full((len(both), 1), 0.5))], format="csr")
+    rows = grams.supported(whole[: len(train)], whole[len(train) :], support)
+    there = [set(grams_of(tuple(path), order)) for path in train]
+    columns = [grams.gram(i) for i in range(grams.n_columns)]
+    kept = [len(gram) == 1 or sum(gram in own for own in there) >= support for gram in columns]
+    for matrix, before in zip(rows, (whole[: len(train)], whole[len(train) :]), strict=True):
+        expected = np.where(kept, before.toarray()[:, :-1], 0)
+        expected /= np.maximum(np.linalg.norm(expected, axis=1, keepdims=True), 1e-300)
+        assert matrix.toarray()[:, :-1] == pytest.approx(expected)
+        assert (matrix.toarray()[:, -1] == 0.5).all()
+        assert matrix.data.all()
 
 
 @pytest.mark.parametrize(("order", "expected"), [(1, 0.9), (2, 0.9)])

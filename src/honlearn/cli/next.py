@@ -1,7 +1,8 @@
-"""``honlearn next NET|PATHS --after "A B"``: the likeliest next steps after a history.
+"""``honlearn next NET|PATHS --after "A B"``: the likeliest next steps after a history, or sets of them.
 
 In: paths, whose counts are smoothed into a model, or a network, which is a model itself; histories as words
-or as a file of one per line. Out: a table on standard output, CSV or JSON.
+or as a file of one per line. Out: a table on standard output, CSV or JSON; with ``--alpha`` one row per
+history, with the set of steps that holds the next one so often.
 """
 
 from __future__ import annotations
@@ -43,6 +44,14 @@ def next_steps(
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many next steps to show.")] = 5,
     order: Order = 3,
+    alpha: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Paths: one set of next steps per history, which lacks the true one at most this often "
+            "(0.1). A tenth of the paths is held out to calibrate it.",
+        ),
+    ] = None,
     anywhere: Annotated[
         bool, typer.Option("--anywhere", help="A history is the end of a longer path, not a path so far.")
     ] = False,
@@ -64,7 +73,10 @@ def next_steps(
     between = reading.get("delimiter") or ("," if source[0].endswith(".ngram") else None)
     histories = [word.split(between) for word in after or []]
     histories += _lines_of(after_file, between)
-    table = _table(source, reading, order, histories, top, not anywhere)
+    if alpha is not None:
+        table = _sets(source, reading, order, histories, alpha, anywhere)
+    else:
+        table = _table(source, reading, order, histories, top, not anywhere)
     if output is not None or as_json or after_file is not None:
         emit(table, output, as_json)
         return
@@ -72,15 +84,56 @@ def next_steps(
 
     from honlearn.cli.info import table_of
 
-    rows = [
-        [" ".join(histories[row["history"]]) if row["rank"] == 1 else "", row["step"], _shown(row)]
-        for row in table.to_dict("records")
-    ]
-    Console().print(table_of("Next steps", ["after", "step", "probability"], rows))
+    rows = table.to_dict("records")
+    if alpha is not None:
+        shown = [[" ".join(histories[row["history"]]), *_shown_set(row, top)] for row in rows]
+        title, columns = f"Next steps, {1 - alpha:.0%} sets", ["after", "set", "size", "probability"]
+    else:
+        shown = [
+            [" ".join(histories[row["history"]]) if row["rank"] == 1 else "", row["step"], _shown(row)]
+            for row in rows
+        ]
+        title, columns = "Next steps", ["after", "step", "probability"]
+    Console().print(table_of(title, columns, shown))
 
 
 def _shown(row: dict[Any, Any]) -> str:
     return f"{row['probability']:.3f}"
+
+
+def _shown_set(row: dict[Any, Any], top: int) -> list[str]:
+    """Return the first steps of a set, its size and its probability."""
+    steps, more = row["set"][:top], row["set_size"] - top
+    named = ", ".join(steps) + (f" and {more:,} more" if more > 0 else "")
+    return [named, f"{row['set_size']:,}" + (", any unseen one" if row["unseen"] else ""), _shown(row)]
+
+
+def _sets(
+    source: list[str],
+    options: dict[str, Any],
+    order: int,
+    histories: list[list[str]],
+    alpha: float,
+    anywhere: bool,
+) -> pandas.DataFrame:
+    """Return one row per history: history (from 0), set, set_size, probability, unseen."""
+    from honlearn.cli.kinds import is_network
+    from honlearn.conformal import check_alpha
+    from honlearn.errors import ParameterError
+
+    check_alpha("next", alpha)
+    if anywhere:
+        raise ParameterError("--alpha is for paths from their start; leave out --anywhere")
+    if is_network(source, options):
+        raise ParameterError(
+            f"{source[0]}: a network; --alpha needs PATHS, a part of which is held out to calibrate the sets"
+        )
+    from honlearn.hon.steps.sets import StepSets
+
+    model = StepSets.of(source[0] if len(source) == 1 else source, order, **options)
+    table = model.next_sets(histories, alpha).table()
+    table["set"] = table["set"].map(list)
+    return table
 
 
 def step_model(source: list[str], options: dict[str, Any], order: int) -> StepModel:

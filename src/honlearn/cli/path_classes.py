@@ -87,8 +87,11 @@ def labelled_paths(
     return data, notes
 
 
-def predict_paths(model: Any, source: str | None) -> pandas.DataFrame:
-    """Return path, label, one column ``p_<class>`` per class, confidence and entropy of a file's paths."""
+def predict_paths(model: Any, source: str | None, alpha: float | None = None) -> pandas.DataFrame:
+    """Return path, label, one column ``p_<class>`` per class, confidence and entropy of a file's paths.
+
+    With `alpha` there are also ``set``, ``set_size`` and ``abstain``.
+    """
     import pandas as pd
 
     from honlearn.errors import ParameterError
@@ -98,7 +101,9 @@ def predict_paths(model: Any, source: str | None) -> pandas.DataFrame:
     if source is None:
         raise ParameterError("a model of paths; name the paths to classify with --paths")
     paths, ids = read_labelled(source, **model.reading_)
-    table = Predictions(ids, model.classes_, model.predict_proba(paths), None).table()
+    proba = model.predict_proba(paths)
+    values = None if alpha is None else model.calibration_.p_values(proba, class_conditional=False)
+    table = Predictions(ids, model.classes_, proba, None, values).table(alpha)
     return pd.DataFrame(table.rename(columns={"node": "path"}))
 
 

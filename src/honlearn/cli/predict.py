@@ -65,8 +65,8 @@ def predict(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Of a model of nodes: also write prediction sets, which lack the true class at most this "
-            "often (0.1): set, set_size, in_training, abstain.",
+            help="Of a model of nodes or paths: also write prediction sets, which lack the true class at "
+            "most this often (0.1): set, set_size, in_training (nodes), abstain.",
         ),
     ] = None,
     on_unknown: Annotated[
@@ -99,7 +99,7 @@ def predict(
             raise ParameterError(f"{model}: a model of paths; it takes --paths, not nodes or pairs")
         if reading:
             raise ParameterError(f"{model}: a model of paths; it reads them as the training paths were")
-        emit(predict_paths(fitted, paths), output, as_json)
+        emit(predict_paths(fitted, paths, alpha), output, as_json)
         return
     if paths is not None:
         fitted = with_new_paths(model, fitted, paths, reading)
@@ -152,9 +152,12 @@ def _check_alpha(alpha: float | None, model: Path, fitted: Any) -> None:
         return
     check_alpha("predict", alpha)
     if not getattr(fitted, "has_sets", False):
+        what = "train an ensemble of nodes (--model dge-bag) with a validation part"
+        if type(fitted).__name__ == "PathClassifier":
+            what = "train it again, with at least two paths in every class"
         raise ParameterError(
-            f"{model}: --alpha {alpha:g}: this model has no held-back predictions to calibrate sets "
-            "on; train an ensemble of nodes (--model dge-bag) with a validation part"
+            f"{model}: --alpha {alpha:g}: this model has no held-back predictions to calibrate sets on; "
+            f"{what}"
         )
 
 

@@ -90,7 +90,7 @@ class Predictions:
 
         A model without members has no column of disagreement; a bag has ``expected_entropy`` and
         ``mutual_information``. With `alpha` there are ``set`` (a list, the best class first), ``set_size``,
-        ``in_training`` and ``abstain`` (whether the set is of another size than 1).
+        ``in_training`` (of nodes) and ``abstain`` (whether the set is of another size than 1).
         """
         import pandas as pd
 
@@ -109,9 +109,8 @@ class Predictions:
         assert self.p_values is not None
         sets = PredictionSets(self.nodes, self.classes, self.p_values, alpha, self.in_training)
         table = sets.table()
-        return {"set": [list(one) for one in sets.labels]} | {
-            name: table[name].to_numpy() for name in ("set_size", "in_training", "abstain")
-        }
+        more = [name for name in ("set_size", "in_training", "abstain") if name in table]
+        return {"set": [list(one) for one in sets.labels]} | {name: table[name].to_numpy() for name in more}
 
 
 def _spread(values: Any, place: NDArray[np.intp], width: int) -> Any:

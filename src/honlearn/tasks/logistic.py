@@ -7,6 +7,7 @@ scikit-learn fits; this module holds out, compares and keeps plain arrays.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ from honlearn.tasks.path_grams import Matrix
 
 if TYPE_CHECKING:
     import pandas
+
+Divided = Callable[[Matrix, Matrix], tuple[Matrix, Matrix]]
 
 # Of Newton's method, which needs five or six; by gradients alone it takes hundreds.
 _ITERATIONS = 100
@@ -48,13 +51,19 @@ class Logistic:
         return np.asarray(softmax(self.logits(X) / temperature, axis=1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Choice:
-    """What held-out rows chose: C, the temperature, and the log loss of each C that was tried."""
+    """What held-out rows chose: C, the temperature, and the log loss of each C that was tried.
+
+    held_proba, held_codes: probabilities [m, C] of the rows that were held out, with this C and temperature,
+    and their classes [m]; m is 0 where none could be.
+    """
 
     C: float
     temperature: float
     losses: tuple[tuple[float, float], ...]
+    held_proba: NDArray[np.float64]
+    held_codes: NDArray[np.int64]
 
     def table(self) -> pandas.DataFrame:
         """Return the candidates as a table: C, loss."""
@@ -85,15 +94,18 @@ def choose_logistic(
     candidates: tuple[float, ...],
     n_folds: int,
     seed: int,
+    divided: Divided = lambda train, test: (train, test),
 ) -> Choice:
     """Return the candidate with the least log loss on held-out rows, and the temperature that lowers it most.
 
     Rows of each class are dealt to the folds at random; once 10,000 were held out, the other folds are not
-    needed. Ties go to the stronger penalty.
+    needed. Ties go to the stronger penalty. `divided` makes of the rows of a fold's training and test what
+    they would be if columns came from the training rows alone.
     """
     n_folds = min(n_folds, int(np.bincount(codes, minlength=n_classes).min()))
     if n_folds < 2:
-        return Choice(candidates[0] if len(candidates) == 1 else 1.0, 1.0, ())
+        none = np.zeros((0, n_classes)), np.zeros(0, np.int64)
+        return Choice(candidates[0] if len(candidates) == 1 else 1.0, 1.0, (), *none)
     fold = _folds(codes, n_classes, n_folds, seed)
     held = np.empty((len(candidates), len(codes), n_classes))
     done = np.zeros(len(codes), np.bool_)
@@ -101,18 +113,17 @@ def choose_logistic(
         if done.sum() >= _ENOUGH:
             break
         inner, outer = fold != k, fold == k
-        train, test = X[inner], X[outer]
+        train, test = divided(X[inner], X[outer])
         for i, C in enumerate(candidates):
             held[i, outer] = fit_logistic(train, codes[inner], n_classes, weight[inner], C).logits(test)
         done |= outer
     held, codes, weight = held[:, done], codes[done], weight[done]
     losses = [log_loss(logits, codes, weight, 1.0) for logits in held]
     best = int(np.argmin(np.round(losses, 12)))
-    return Choice(
-        candidates[best],
-        _temperature(held[best], codes, weight),
-        tuple(zip(candidates, map(float, losses), strict=True)),
-    )
+    temperature = _temperature(held[best], codes, weight)
+    tried = tuple(zip(candidates, map(float, losses), strict=True))
+    proba = np.asarray(softmax(held[best] / temperature, axis=1))
+    return Choice(candidates[best], temperature, tried, proba, codes)
 
 
 def log_loss(

@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from honlearn.conformal import check_alpha
 from honlearn.errors import InputError, ParameterError, check_integer, check_real
 from honlearn.hon.build import grow
 from honlearn.hon.embedding import path_embedding, unit
@@ -29,6 +30,8 @@ from honlearn.tasks.html import Shown
 from honlearn.tasks.inputs import Labels, Weights
 from honlearn.tasks.logistic import choose_logistic, fit_logistic
 from honlearn.tasks.path_grams import Matrix, PathGrams, narrow, pieces
+from honlearn.tasks.path_sets import PathCalibration
+from honlearn.tasks.prediction_sets import PredictionSets
 
 if TYPE_CHECKING:
     import pandas
@@ -76,6 +79,8 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         The classes, the network that vectors are learned from, the columns.
     C_, temperature_, search_results_
         What was chosen: logits are divided by the temperature; log loss of each C on held-out paths.
+    calibration_
+        What prediction sets are calibrated on; None where no path could be held out.
 
     Examples
     --------
@@ -84,6 +89,8 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
     >>> clf.predict([["B", "C"], ["C", "B"]]).tolist()
     ['there', 'back']
     """
+
+    calibration_: PathCalibration | None = None
 
     def __init__(
         self,
@@ -129,10 +136,14 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.scale_ = np.where(spread > 1e-9, spread, 1.0)
         columns = self._columns(paths)
         classes = len(self.classes_)
+        support = int(self.min_support)
         chosen = choose_logistic(
-            columns, codes, classes, weight, _candidates(self.C), int(self.n_folds), self.seed_
-        )
+            columns, codes, classes, weight, _candidates(self.C), int(self.n_folds), self.seed_,
+            lambda train, test: self.grams_.supported(train, test, support),
+        )  # fmt: skip
         self.C_, self.temperature_, self.search_results_ = chosen.C, chosen.temperature, chosen.table()
+        held = chosen.held_proba, chosen.held_codes
+        self.calibration_ = PathCalibration.of(*held) if len(chosen.held_codes) else None
         self.logistic_ = fit_logistic(columns, codes, classes, weight, self.C_)
         # How the paths of a file were read; the command line sets it, so that new ones are read alike.
         self.reading_: dict[str, Any] = {}
@@ -157,6 +168,42 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """Return the most probable class of each path, [n]."""
         best = self.predict_proba(X).argmax(1)
         return np.asarray(self.classes_[best])
+
+    @property
+    def has_sets(self) -> bool:
+        """Whether there are held-out paths to calibrate prediction sets on."""
+        return self.calibration_ is not None
+
+    def predict_set(
+        self, X: Paths | Iterable[Sequence[object]], alpha: float = 0.1, class_conditional: bool = False
+    ) -> PredictionSets:
+        """Return for each path the set of classes that holds the true one with probability 1 − alpha.
+
+        Parameters
+        ----------
+        X : paths
+            Those that were not trained on, where sets are to be relied on.
+        alpha : float, default 0.1
+            How often a set may lack the true class, from 0 to 1.
+        class_conditional : bool, default False
+            Ask for 1 − alpha in every class, not over all paths. Classes with fewer than 1 / alpha − 1
+            held-out paths are then in every set.
+
+        Returns
+        -------
+        PredictionSets
+            Its ``nodes`` are the places of the paths in X.
+        """
+        check_is_fitted(self, "logistic_")
+        share = check_alpha("PathClassifier.predict_set", alpha)
+        if self.calibration_ is None:
+            raise InputError(
+                "PathClassifier.predict_set: no path was held out in this fit, so there is nothing to "
+                "calibrate sets on; fit again, with at least two paths in every class"
+            )
+        proba = self.predict_proba(X)
+        values = self.calibration_.p_values(proba, bool(class_conditional))
+        return PredictionSets(range(len(proba)), self.classes_, values, share, unit="path")
 
     def top_grams(self, top: int = 10) -> pandas.DataFrame:
         """Return the grams that raise each class's probability most: label, gram (oldest first), weight.

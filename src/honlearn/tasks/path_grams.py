@@ -90,6 +90,27 @@ class PathGrams:
         matrix.data = np.log1p(matrix.data) * self.rarity[matrix.indices]
         return _unit_rows(matrix)
 
+    def supported(self, train: Matrix, test: Matrix, min_support: int) -> tuple[Matrix, Matrix]:
+        """Return both matrices as if only the rows of `train` had been there to keep grams.
+
+        A gram of two entities or more that fewer than `min_support` of these rows have is left out, and rows
+        have a length of 1 again; columns beside those of grams stay. Otherwise rows held out would share
+        grams with training that a new path does not, those which they themselves gave the support.
+        """
+        width = train.shape[1]
+        kept = np.bincount(train.indices, minlength=width) >= min_support
+        kept[: len(self.vocabulary)] = kept[self.n_columns :] = True
+        return self._without(train, kept), self._without(test, kept)
+
+    def _without(self, matrix: Matrix, kept: NDArray[np.bool_]) -> Matrix:
+        """Return the matrix without the columns that are not kept, the part of the grams at a length of 1."""
+        data = np.where(kept[matrix.indices], matrix.data, 0.0)
+        less: Matrix = sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+        grams, beside = less[:, : self.n_columns], less[:, self.n_columns :]
+        joined: Matrix = sparse.hstack([_unit_rows(grams), beside], format="csr")
+        joined.eliminate_zeros()
+        return narrow(joined)
+
     def gram(self, column: int) -> tuple[str, ...]:
         """Return the entities of a column, oldest first; ``(start)`` and ``(end)`` stand for the ends."""
         size, base = len(self.vocabulary), len(self.vocabulary) + 2

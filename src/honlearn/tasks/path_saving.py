@@ -24,6 +24,7 @@ from honlearn.tasks.fit_facts import restore_facts
 from honlearn.tasks.loading import read_classes, read_parameters, read_table
 from honlearn.tasks.logistic import Logistic
 from honlearn.tasks.path_grams import PathGrams
+from honlearn.tasks.path_sets import LABELS, SCORES, PathCalibration
 from honlearn.tasks.storage import ADVICE, NETWORK, WEIGHTS, plain, read_tensors, write_model
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ def save_path_classifier(model: PathClassifier, folder: str | os.PathLike[str]) 
         "intercept": model.logistic_.intercept,
     }
     arrays |= {f"keys.{i}": keys for i, keys in enumerate(model.grams_.keys)}
+    if model.calibration_ is not None:
+        arrays |= model.calibration_.arrays()
     # Copies, since torch takes no array that cannot be written to.
     tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
     facts = getattr(model, "fit_facts_", None)
@@ -84,6 +87,7 @@ def load_path_classifier(folder: str | os.PathLike[str], config: Fields) -> Path
     model.reading_ = _reading(config)
     model.search_results_ = read_table(config, "search_results", {"C", "loss"})
     model.network_ = load_network(os.path.join(folder, NETWORK))
+    model.calibration_ = PathCalibration.of_arrays(tensors, len(model.classes_), where)
     _check(model, tensors, where)
     keys = tuple(tensors[f"keys.{i}"] for i in range(model.order))
     vocabulary = Vocabulary(tensors["names"], tensors["name_offsets"])
@@ -108,6 +112,8 @@ def _reading(config: Fields) -> dict[str, Any]:
 def _check(model: PathClassifier, arrays: dict[str, NDArray[Any]], where: str) -> None:
     """Raise unless all arrays are there, fit together, and hold grams that can be looked up."""
     wanted = [*_PLAIN, *(f"keys.{i}" for i in range(model.order))]
+    # A folder of an earlier version has no calibration.
+    wanted += [] if model.calibration_ is None else [SCORES, LABELS]
     if sorted(wanted) != sorted(arrays):
         odd = sorted(set(wanted) ^ set(arrays))[0]
         raise FormatError(f"{where}: the array {odd!r} is not there or does not belong there; {ADVICE}")

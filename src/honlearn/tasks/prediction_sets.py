@@ -27,12 +27,12 @@ RULES = {rule.kind: rule for rule in (ScoreRule("lac"), ScoreRule("aps"), ScoreR
 
 @dataclass(frozen=True, eq=False)
 class PredictionSets:
-    """Sets of classes, one for each node; ``numpy.asarray`` of it is the table of who is in, bool [B, C].
+    """Sets of classes, one for each node or path; ``numpy.asarray`` of it tells who is in, bool [B, C].
 
     Parameters
     ----------
-    nodes : sequence of str
-        The nodes, B of them.
+    nodes : sequence of str or int
+        The nodes, B of them; of paths, their places.
     classes : array [C]
         The classes, as in ``classes_``.
     p_values : float64 [B, C]
@@ -42,6 +42,8 @@ class PredictionSets:
         The share of sets that may lack the true class.
     in_training : bool [B]
         Whether the node's label was seen in training; no coverage is promised there.
+    unit : str
+        What has a set, the name of the first column of the table.
 
     Examples
     --------
@@ -50,11 +52,12 @@ class PredictionSets:
     ([('a', 'b')], [2], [[True, True, False]])
     """
 
-    nodes: Sequence[str]
+    nodes: Sequence[str] | Sequence[int]
     classes: NDArray[Any]
     p_values: Rows
     alpha: float
     in_training: NDArray[np.bool_] | None = None
+    unit: str = "node"
 
     @property
     def mask(self) -> NDArray[np.bool_]:
@@ -85,10 +88,13 @@ class PredictionSets:
         return self.mask.astype(bool if dtype is None else dtype)
 
     def table(self) -> pandas.DataFrame:
-        """Return node, set (a tuple, the best class first), set_size, in_training and abstain."""
+        """Return node (or path), set (a tuple, the best class first), set_size, in_training and abstain.
+
+        Where it is not known what was trained on, ``in_training`` is left out.
+        """
         import pandas as pd
 
-        columns: dict[str, Any] = {"node": list(self.nodes), "set": self.labels, "set_size": self.sizes}
+        columns: dict[str, Any] = {self.unit: list(self.nodes), "set": self.labels, "set_size": self.sizes}
         if self.in_training is not None:
             columns["in_training"] = self.in_training
         return pd.DataFrame({**columns, "abstain": self.abstain})

@@ -174,7 +174,7 @@ def _insert(codes: NDArray[np.int32], bits: NDArray[np.float64], held: int, code
 
 
 @njit(inline="always")
-def _known_before(
+def known_before(
     state: int, stop: int, code: int, first: NDArray[np.int64], symbol: NDArray[np.int32],
     shorter: NDArray[np.int32],
 ) -> bool:  # fmt: skip
@@ -206,7 +206,7 @@ def likeliest(
             for i in range(first[now], first[now + 1]):
                 value = spent + bits[i]
                 near = held < top or value < found[top - 1]
-                if near and not _known_before(s, now, symbol[i], first, symbol, shorter):
+                if near and not known_before(s, now, symbol[i], first, symbol, shorter):
                     held = _insert(codes, found, held, symbol[i], value)
             spent += backoff[now]
             now = int(shorter[now])
@@ -218,7 +218,7 @@ def likeliest(
                 value = spent + bits[edge]
                 if held == top and value >= found[top - 1]:
                     break
-                if not _known_before(s, 0, symbol[edge], first, symbol, shorter):
+                if not known_before(s, 0, symbol[edge], first, symbol, shorter):
                     held = _insert(codes, found, held, symbol[edge], value)
         for place in range(held, top):
             codes[place], found[place] = UNKNOWN, np.inf
