@@ -43,6 +43,30 @@ def test_the_likeliest_steps_are_those_of_the_whole_distribution(
         )
 
 
+def test_the_likeliest_of_many_steps_are_those_of_the_whole_distribution() -> None:
+    codes = np.random.default_rng(1).geometric(0.05, 6000).astype(np.int32) % 90
+    paths = [[f"e{code}" for code in path] for path in codes.reshape(-1, 6).tolist()]
+    model = StepModel.of(count_grams(paths, order=2))
+    states = np.random.default_rng(2).integers(0, len(model.automaton.end), 60).astype(np.int32)
+    states = np.concatenate([[0, model.automaton.start], states, states[:9]]).astype(np.int32)
+    found = model.likeliest(states, 7)
+    for row, state in enumerate(states.tolist()):
+        wanted = ranked(model, state)[:7]
+        np.testing.assert_allclose(found.probabilities[row], [p for p, _ in wanted], rtol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(PATHS, st.lists(st.integers(-1, 4), max_size=9), st.integers(1, 3))
+def test_the_last_entities_of_a_history_decide_its_state(
+    paths: list[list[str]], history: list[int], order: int
+) -> None:
+    model = StepModel.of(count_grams(paths, order=order))
+    codes = np.array([code for code in history if code < len(model.vocabulary)], np.int32)
+    whole = np.append(codes, np.int32(-1))
+    from_the_start = model.states_of_steps(whole, np.array([0, len(whole)]))[-1]
+    assert model.states(codes, np.array([0, len(codes)]))[0] == from_the_start
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     PATHS,

@@ -25,6 +25,8 @@ UNKNOWN = -1
 """The code of an entity that the model never saw."""
 END = -2
 """The code of the end of a path, where codes of next steps are given."""
+_FEW = 24
+_ALL = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class Automaton:
     first: int64 [S + 1]. symbol: int32 [E], the code of each edge's step. bits: [E]. target: int32 [E].
     end: [S], bits of END; infinite where the model does not know how paths end. backoff: [S].
     shorter: int32 [S]. start: the state before the first step. base: bits of a step that was never seen, in
-    state 0, before its backoff.
+    state 0, before its backoff. memory: how many last entities of a longer path decide its state.
     """
 
     first: NDArray[np.int64]
@@ -47,6 +49,7 @@ class Automaton:
     start: int
     base: float
     n_entities: int
+    memory: int = _ALL
 
     @property
     def knows_end(self) -> bool:
@@ -111,12 +114,15 @@ def step(
 def follow(
     codes: NDArray[np.int32], offsets: NDArray[np.int64], first: NDArray[np.int64], symbol: NDArray[np.int32],
     target: NDArray[np.int32], backoff: NDArray[np.float64], shorter: NDArray[np.int32], start: int,
+    memory: int,
 ) -> NDArray[np.int32]:  # fmt: skip
-    """Return the state in which each history ends."""
+    """Return the state in which each history ends; of a long one the last `memory` entities are followed."""
     states = np.empty(len(offsets) - 1, np.int32)
     for path in range(len(states)):
-        state = start
-        for i in range(offsets[path], offsets[path + 1]):
+        state, low = start, offsets[path]
+        if offsets[path + 1] - low >= memory:
+            state, low = 0, offsets[path + 1] - memory
+        for i in range(low, offsets[path + 1]):
             if codes[i] >= 0:
                 edge, _ = step(state, codes[i], first, symbol, backoff, shorter)
                 state = target[edge]
@@ -146,16 +152,19 @@ def follow_steps(
 
 
 @njit
-def _fewest_bits(
-    first: NDArray[np.int64], bits: NDArray[np.float64], end: NDArray[np.float64],
-    backoff: NDArray[np.float64], shorter: NDArray[np.int32], out: NDArray[np.float64],
-) -> None:  # fmt: skip
-    for s in range(len(end)):
-        least = end[s]
-        for i in range(first[s], first[s + 1]):
-            least = min(least, bits[i])
-        # Exact for what the state knows, a bound for what it does not.
-        out[s] = least if s == 0 else min(least, backoff[s] + out[shorter[s]])
+def _rank(edges: NDArray[np.int32], bits: NDArray[np.float64], low: int, high: int) -> None:
+    """Fill low … high with the edges of one state, from its first on, in ascending order of bits."""
+    if high - low > _FEW:
+        order = np.argsort(bits[low:high], kind="mergesort")
+        for i in range(high - low):
+            edges[low + i] = order[i]
+        return
+    for i in range(high - low):
+        place = low + i
+        while place > low and bits[low + edges[place - 1]] > bits[low + i]:
+            edges[place] = edges[place - 1]
+            place -= 1
+        edges[place] = i
 
 
 @njit(inline="always")
@@ -188,40 +197,60 @@ def known_before(
 
 @njit
 def likeliest(
-    states: NDArray[np.int32], first: NDArray[np.int64], symbol: NDArray[np.int32],
-    bits: NDArray[np.float64], end: NDArray[np.float64], backoff: NDArray[np.float64],
-    shorter: NDArray[np.int32], best: NDArray[np.float64], popular: NDArray[np.int64],
-    n_entities: int, out: NDArray[np.int32], out_bits: NDArray[np.float64],
+    states: NDArray[np.int32], by_state: NDArray[np.int64], first: NDArray[np.int64],
+    symbol: NDArray[np.int32], bits: NDArray[np.float64], end: NDArray[np.float64],
+    backoff: NDArray[np.float64], shorter: NDArray[np.int32],
+    out: NDArray[np.int32], out_bits: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """Fill the outcomes with the fewest bits from each state, best first [n, top]; the code of END is −2."""
-    top = out.shape[1]
-    for row in range(len(states)):
-        s = int(states[row])
+    """Fill the outcomes with the fewest bits from each state, best first [n, top]; the code of END is −2.
+
+    `by_state` are the rows in the order of their states, so that each state is asked once and neighbours in
+    memory follow each other. The edges of a state are ranked when it is first met: each look ends with the
+    first edge that is too far down.
+    """
+    top, s, previous = out.shape[1], -1, 0
+    ranked, edges = np.zeros(len(end), np.bool_), np.empty(len(bits), np.int32)
+    for row in by_state:
         codes, found = out[row], out_bits[row]
+        if states[row] == s:
+            codes[:], found[:] = out[previous], out_bits[previous]
+            continue
+        s, previous = int(states[row]), row
         held, spent = 0, 0.0
         if end[s] < np.inf:
             held = _insert(codes, found, held, END, end[s])
         now = s
-        while now != 0:
-            for i in range(first[now], first[now + 1]):
-                value = spent + bits[i]
-                near = held < top or value < found[top - 1]
-                if near and not known_before(s, now, symbol[i], first, symbol, shorter):
-                    held = _insert(codes, found, held, symbol[i], value)
+        while True:
+            low, high = first[now], first[now + 1]
+            if not ranked[now]:
+                _rank(edges, bits, low, high)
+                ranked[now] = True
+            for place in range(low, high):
+                edge = low + edges[place]
+                value = spent + bits[edge]
+                if (held == top and value >= found[top - 1]) or value == np.inf:
+                    break
+                if not known_before(s, now, symbol[edge], first, symbol, shorter):
+                    held = _insert(codes, found, held, symbol[edge], value)
+            if now == 0:
+                break
             spent += backoff[now]
             now = int(shorter[now])
-            if held == top and found[top - 1] <= spent + best[now]:
-                break
-        else:
-            for place in range(n_entities):
-                edge = first[0] + popular[place]
-                value = spent + bits[edge]
-                if held == top and value >= found[top - 1]:
-                    break
-                if not known_before(s, 0, symbol[edge], first, symbol, shorter):
-                    held = _insert(codes, found, held, symbol[edge], value)
         for place in range(held, top):
             codes[place], found[place] = UNKNOWN, np.inf
+
+
+@njit
+def _fewest_bits(
+    first: NDArray[np.int64], bits: NDArray[np.float64], end: NDArray[np.float64],
+    backoff: NDArray[np.float64], shorter: NDArray[np.int32], out: NDArray[np.float64],
+) -> None:  # fmt: skip
+    for s in range(len(end)):
+        least = end[s]
+        for i in range(first[s], first[s + 1]):
+            least = min(least, bits[i])
+        # Exact for what the state knows, a bound for what it does not.
+        out[s] = least if s == 0 else min(least, backoff[s] + out[shorter[s]])
 
 
 @njit

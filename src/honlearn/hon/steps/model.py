@@ -118,6 +118,7 @@ class StepModel:
         automaton = Automaton(
             tree.first, tree.newest, smoothed.bits, target, smoothed.end, smoothed.backoff,
             tree.suffix[:n].astype(np.int32), tree.start, smoothed.base, tree.n_entities,
+            order,
         )  # fmt: skip
         return cls(automaton, counts.vocabulary)
 
@@ -130,7 +131,7 @@ class StepModel:
         """Return the state after each history [n]; a code of −1 is an entity that the model never saw."""
         codes, offsets = _checked(codes, offsets, self.automaton.n_entities)
         a = self.automaton
-        return follow(codes, offsets, a.first, a.symbol, a.target, a.backoff, a.shorter, a.start)
+        return follow(codes, offsets, a.first, a.symbol, a.target, a.backoff, a.shorter, a.start, a.memory)
 
     def states_of_steps(self, codes: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the state before each step of paths from their start [T]."""
@@ -148,11 +149,10 @@ class StepModel:
         """Return the likeliest next steps from states."""
         a = self.automaton
         found, bits = np.empty((len(states), top), np.int32), np.empty((len(states), top))
-        likeliest(
-            states, a.first, a.symbol, a.bits, a.end, a.backoff, a.shorter, a.best, a.popular, a.n_entities,
-            found, bits,
-        )  # fmt: skip
-        return NextSteps(found, np.exp2(-bits), self.vocabulary)
+        by_state = np.argsort(states, kind="stable")
+        likeliest(states, by_state, a.first, a.symbol, a.bits, a.end, a.backoff, a.shorter, found, bits)
+        np.negative(bits, out=bits)
+        return NextSteps(found, np.exp2(bits, out=bits), self.vocabulary)
 
     def next_steps(self, history: Iterable[object], top: int = 5) -> pandas.DataFrame:
         """Return the likeliest next steps after a path so far, given by names: step, probability."""
