@@ -116,7 +116,6 @@ def test_saved_and_loaded(fitted: hl.PathClassifier, tmp_path: Path) -> None:
         ("labels", lambda t: t[:, None], "must be of kind i8"),
         ("more", lambda t: torch.zeros(1), "does not belong there"),
     ],
-    ids=str,
 )
 def test_calibrations_made_to_harm(
     fitted: hl.PathClassifier, tmp_path: Path, name: str, change: Any, told: str
