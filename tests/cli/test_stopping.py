@@ -123,7 +123,9 @@ def test_a_training_that_is_stopped_saves_first_and_goes_on_to_the_same_model(
     assert len(list((tmp_path / "m" / ".checkpoint").iterdir())) == 1
     assert honlearn(*words, tmp_path / "m").code == 0
     for path in (tmp_path / "straight").iterdir():
-        assert (tmp_path / "m" / path.name).read_bytes() == path.read_bytes()
+        # What a fit took is another time each time.
+        if path.name not in ("README.md", "training.json"):
+            assert (tmp_path / "m" / path.name).read_bytes() == path.read_bytes()
 
 
 def test_a_choice_of_the_network_that_is_stopped_is_kept(

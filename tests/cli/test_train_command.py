@@ -30,8 +30,10 @@ def test_the_model_is_that_of_the_library(files: Files, model: Path) -> None:
     loaded = hl.load_model(model)
     assert np.array_equal(loaded.predict_proba(nodes[:5]), clf.predict_proba(nodes[:5]))
     assert sorted(path.name for path in model.iterdir()) == [
+        "README.md",
         "config.json",
         "network.hon",
+        "training.json",
         "weights.safetensors",
     ]
 

@@ -46,7 +46,7 @@ class DGEClassifier(NodeFitting):
         (:func:`honlearn.count_grams`) a network is grown, as `structure` says.
     learner : str, Learner or list of these, default "auto"
         The graph neural network. ``"auto"`` selects kinds of learner, networks (first order and the one
-        given or grown), edge powers and their shares on held-back predictions, which costs about five
+        given or grown), edge powers and their shares on held-back predictions, which costs several
         times a plain fit; it is for bags, the other variants take ``"sage"``. One kind is named as
         ``"sage"``, ``"gin"``, ``"gcn"``, ``"gcnii"``, ``"gat"``, ``"gatv2"``, or an object of
         :mod:`honlearn.learners` with parameters of its own; ``TorchLearner(make)`` takes any module of
