@@ -202,6 +202,8 @@ def test_reasons_stand_in_both_views_of_a_node(tab: Any, tmp_path: Path) -> None
 def test_a_cell_of_the_confusion_matrix_filters(tab: Any) -> None:
     tab.locator("#p-charts").scroll_into_view_if_needed()
     tab.wait_for_selector("#p-charts .hm image, #p-charts .heatmaplayer image", state="attached")
+    # The charts together are taller than the window.
+    tab.locator("#p-charts .plot").first.scroll_into_view_if_needed()
     box = tab.locator("#p-charts .plot").first.locator(".nsewdrag").first.bounding_box()
     tab.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.25 * box["height"])
     tab.wait_for_timeout(200)
