@@ -30,6 +30,7 @@ def test_a_link_without_a_neighbour_is_read_on_a_network_without_the_edges(case:
             model._fitted_model,
             network=edited,
             sampler=PairSampler(edited, model._fitted_model.sampler.directed),
+            source=dataclasses.replace(model._fitted_model.source, network=edited),
         )
         inference = made.inference(model.ensemble_, model._runtime(), 0)
         expected = inference.proba(network.vocabulary.codes(["a0", "a3"])[None])[0, 1]

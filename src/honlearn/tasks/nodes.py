@@ -307,7 +307,7 @@ class DGEClassifier(NodeFitting):
         >>> clf = DGEClassifier(from_edges(*zip(*near)), "sage", n_learners=2, random_state=0)
         >>> clf = clf.fit(["a1", "a2", "b1", "b2"], ["a", "a", "b", "b"])
         >>> found = clf.explain("a0", "a")
-        >>> sorted(reason.name for reason in found.reasons), found.references[0].name
+        >>> sorted(one.name for one in found.of_kind("neighbor")), found.references[0].name
         (['a1', 'a2', 'a3'], 'without neighbours')
         """
         return self.explanations([node], label, paths=paths, top=top)[0]

@@ -109,7 +109,7 @@ def visible_links(
     >>> hon = grow(paths, order=2, tau=1.0)
     >>> seen = visible_links(hon, [("A", "C")], GrownFrom(paths, hon.parameters))
     >>> list(seen.network.nodes), seen.paths[0], seen.paths[1]
-    (['A', 'B', 'C', 'D', 'E'], ('A',), ('C', 'D'))
+    (['A', 'B', 'C', 'D', 'E', 'C|B'], ('A',), ('C', 'D'))
     """
     paths = None if source is None else cut_paths(source.paths, pairs)
     if protocol == "paper" or source is None:
