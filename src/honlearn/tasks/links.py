@@ -246,8 +246,9 @@ class DGELinkPredictor(EnsembleEstimator):
 
     def _runtime(self) -> Runtime:
         """Return where it runs: folds on one thread, since sums over large batches would depend on more."""
+        asked = super()._runtime()
         device = self.parameter_object("training").device
-        return Runtime(device, 1 if self._reads.folds else self.n_threads, self._owner)
+        return Runtime(device, 1, self._owner) if self._reads.folds else asked
 
     def _read_paths(self) -> Paths | None:
         """Return the paths, cut at every step that the network does not have, such as a tested one."""
