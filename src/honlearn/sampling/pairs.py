@@ -19,7 +19,7 @@ from honlearn.mixing import splitmix64_array
 from honlearn.paths.pairs import Keys, Pairs, among, keyed_pairs, pair_keys
 from honlearn.seeds import Label, derive_seed
 
-# The numbers of pairs are made in `paths`; whoever draws pairs has them from here, too.
+# Keys of pairs are made in `paths`; modules that draw pairs import them from here.
 __all__ = [
     "Keys",
     "PairSampler",

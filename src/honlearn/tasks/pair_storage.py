@@ -31,7 +31,7 @@ _MOST_LEARNERS = 2**16
 
 
 def pair_config(model: DGELinkPredictor) -> dict[str, Any]:
-    """Return what the config says of a fitted model beside its parameters."""
+    """Return what the config holds of a fitted model beside its parameters."""
     intercept, slope = model.calibration_
     return {"learners": model.n_learners_, "calibration": {"intercept": intercept, "slope": slope}}
 

@@ -101,7 +101,7 @@ class PredictionSets:
 
 
 def uniform_of(seed: int, names: Sequence[str]) -> Rows:
-    """Return a number in [0, 1) for each name, the same in every call and whoever is asked for beside it."""
+    """Return a number in [0, 1) for each name, the same in every call, whatever other names are asked for."""
     return np.array([derive_seed(seed, "prediction set", name) / 2.0**63 for name in names], np.float64)
 
 
