@@ -42,6 +42,7 @@ FLOW = [
     "tasks",
     "baselines",
     "experiments",
+    "pipeline",
     "cli",
 ]
 BESIDE = {
@@ -51,7 +52,7 @@ BESIDE = {
     "pages": {"hon", "results", "experiments"},
 }
 # Parts beside the flow, and the first part of the flow that may use them.
-USED_FROM = {"datasets": "experiments", "results": "experiments", "report": "cli", "pages": "cli"}
+USED_FROM = {"datasets": "experiments", "results": "experiments", "report": "pipeline", "pages": "cli"}
 WITHOUT_TORCH = {*BASE, *BESIDE, "paths", "hon", "cli", "__init__", "__main__"}
 
 

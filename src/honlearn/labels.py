@@ -1,6 +1,7 @@
 """Classes of entities from a CSV file: the LABELS argument of info, train and evaluate.
 
-In: a CSV whose first column is the node and whose column ``label`` (any case) is the class. Out: nodes and
+In: a CSV whose first column (or another, by name) is the node and whose column ``label`` (any case) is the
+class. Out: nodes and
 classes, as two lists. A row without a class is an entity that nobody labelled and is left out. White space
 around a class is no part of it; it is taken off with a warning, or ``a`` and ``a `` would be two classes.
 """
@@ -19,21 +20,25 @@ from honlearn.errors import FormatError, InputError, MissingFileError, did_you_m
 _LONGEST_LINE = 1 << 24
 
 
-def read_labels(path: str | PathLike[str], label_column: str | None = None) -> tuple[list[str], list[str]]:
+def read_labels(
+    path: str | PathLike[str], label_column: str | None = None, node_column: str | None = None
+) -> tuple[list[str], list[str]]:
     """Return the labelled nodes and their classes, in the order of the file.
 
     `label_column` names the column of the classes; None means the one called ``label``, in any case.
+    `node_column` names that of the nodes; None means the first.
     """
     source = Path(path)
     rows = csv_rows(source)
     _, header = next(rows, (0, []))
     if not header:
         raise FormatError(f"{source}: empty; expected a header such as: node,label")
-    column = _label_column(source, header, label_column)
+    node = _node_column(source, header, node_column)
+    column = _label_column(source, header, label_column, node)
     known: dict[str, str] = {}
     padded: dict[str, int] = {}
     for line, row in rows:
-        _take(known, row, column, len(header), f"{source}:{line}")
+        _take(known, row, node, column, len(header), f"{source}:{line}")
         if row[column] != row[column].strip() and row[column].strip():
             padded.setdefault(row[column], line)
     if padded:
@@ -85,13 +90,26 @@ def _lines(file: TextIO, source: Path) -> Iterator[str]:
         yield line
 
 
-def _label_column(path: Path, header: list[str], wanted: str | None) -> int:
-    """Return the position of the column of classes; the first column is the node and never it."""
-    names = header[1:]
-    if wanted is not None and wanted in names:
-        return 1 + names.index(wanted)
+def _node_column(path: Path, header: list[str], wanted: str | None) -> int:
+    """Return the position of the column of nodes."""
     if wanted is None:
-        found = [i for i, name in enumerate(names, 1) if name.strip().casefold() == "label"]
+        return 0
+    if wanted in header:
+        return header.index(wanted)
+    raise FormatError(
+        f"{path}: no column {wanted!r}; there are {listed(map(repr, header))}{did_you_mean(wanted, header)}; "
+        "set --node-column or node_column"
+    )
+
+
+def _label_column(path: Path, header: list[str], wanted: str | None, node: int) -> int:
+    """Return the position of the column of classes; that of the nodes is never it."""
+    places = [i for i in range(len(header)) if i != node]
+    names = [header[i] for i in places]
+    if wanted is not None and wanted in names:
+        return places[names.index(wanted)]
+    if wanted is None:
+        found = [i for i in places if header[i].strip().casefold() == "label"]
         exact = [i for i in found if header[i] == "label"]
         if len(exact or found) == 1:
             return (exact or found)[0]
@@ -104,15 +122,18 @@ def _label_column(path: Path, header: list[str], wanted: str | None) -> int:
     if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
         hint = "; columns are separated by commas, in a .tsv file by tabs"
     raise FormatError(
-        f"{path}: no column {name!r} after the first, which is the node; there are "
-        f"{listed(map(repr, header))}{hint}"
+        f"{path}: no column {name!r} {_beside(header, node)}; there are {listed(map(repr, header))}{hint}"
     )
 
 
-def _take(known: dict[str, str], row: list[str], column: int, width: int, place: str) -> None:
+def _beside(header: list[str], node: int) -> str:
+    return "after the first, which is the node" if node == 0 else f"beside {header[node]!r}, the node"
+
+
+def _take(known: dict[str, str], row: list[str], nodes: int, column: int, width: int, place: str) -> None:
     if len(row) != width:
         raise FormatError(f"{place}: {len(row)} fields, but the header has {width}")
-    node, label = row[0], row[column].strip()
+    node, label = row[nodes], row[column].strip()
     if not node:
         raise FormatError(f"{place}: empty node; give the id of an entity or remove the row")
     if not label:

@@ -24,6 +24,7 @@ from honlearn.cli.evaluate import evaluate
 from honlearn.cli.explain import explain
 from honlearn.cli.grow import grow
 from honlearn.cli.info import info
+from honlearn.cli.learn import learn
 from honlearn.cli.next import next_steps
 from honlearn.cli.outputs import keeping_inputs
 from honlearn.cli.predict import predict
@@ -60,7 +61,20 @@ def common(
     """Learn from observed paths: higher-order networks and deep graph ensembles."""
 
 
-for command in (demo, grow, info, convert, train, predict, explain, score, evaluate, reproduce, report):
+for command in (
+    learn,
+    demo,
+    grow,
+    info,
+    convert,
+    train,
+    predict,
+    explain,
+    score,
+    evaluate,
+    reproduce,
+    report,
+):
     app.command()(keeping_inputs(command))
 app.command("next")(keeping_inputs(next_steps))
 app.add_typer(data_app, name="data")

@@ -7,7 +7,6 @@ words goes on from its last checkpoint, to the same model.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
-
-_CHECKPOINT = ".checkpoint"
 
 
 @reader.reads_paths
@@ -125,48 +122,13 @@ def fit_in_folder(
     examples: list[Any],
     fit: Callable[[Any], Any],
 ) -> Any:
-    """Make an estimator, fit it with checkpoints inside `folder`, save it there, and return it."""
-    import shutil
+    """Fit and save in `folder`; what is worth knowing goes to standard error."""
+    from honlearn.pipeline import model_folder
 
-    from honlearn.results.records import digest_of, network_digest
-    from honlearn.tasks.storage import move_model
-    from honlearn.writing.locks import locked_folder
+    def note(line: str) -> None:
+        typer.echo(line, err=True)
 
-    with locked_folder(folder):
-        hidden = folder / _CHECKPOINT
-        hidden.mkdir(exist_ok=True)
-        made = dict(spec.settings)
-        if "checkpoint" in spec.entry.keywords():
-            # Named by what is fitted: other words find no checkpoint of theirs and start anew.
-            asked = [spec.entry.name, spec.configuration(), seed, *examples]
-            name = digest_of([*asked, network_digest(network)])
-            made["checkpoint"] = hidden / f"{name}.safetensors"
-            _tell_of_others(hidden, name)
-            stopping.goes_on_if(lambda: any(hidden.glob(f"{name}.*")))
-        estimator = spec.entry.make(network, **made, random_state=seed)
-        try:
-            fit(estimator)
-        finally:
-            # Nothing was saved: nothing is left behind.
-            with suppress(OSError):
-                hidden.rmdir()
-        draft = hidden / "model"
-        shutil.rmtree(draft, ignore_errors=True)
-        estimator.save(draft)
-        move_model(draft, folder)
-        shutil.rmtree(hidden)
-    return estimator
-
-
-def _tell_of_others(folder: Path, name: str) -> None:
-    """Print a note where all checkpoints are of other trainings, which explains why this one starts anew."""
-    found = [path for path in folder.glob("*.safetensors*") if not path.name.startswith(name)]
-    if found and not any(folder.glob(f"{name}.*")):
-        typer.echo(
-            f"note: {found[0]} is a checkpoint of other settings, data or another version of honlearn; this "
-            "training starts anew",
-            err=True,
-        )
+    return model_folder.fit_in_folder(spec, network, folder, seed, examples, fit, note, stopping.goes_on_if)
 
 
 def _facts(estimator: Any, data: NodeData, seconds: float) -> dict[str, Any]:
@@ -206,6 +168,7 @@ def check_folder(folder: Path, force: bool) -> None:
     from contextlib import suppress
 
     from honlearn.errors import HonlearnError, InputError
+    from honlearn.pipeline.model_folder import CHECKPOINT
     from honlearn.stored import read_json
     from honlearn.tasks import card_text
     from honlearn.tasks.fit_facts import FILE as TRAINING
@@ -217,7 +180,7 @@ def check_folder(folder: Path, force: bool) -> None:
         raise InputError(f"{folder}: there is a file of this name; name a folder")
     if force or not folder.exists():
         return
-    own = {CONFIG, WEIGHTS, NETWORK, OTHER_NETWORK, COUNTS, TRAINING, _CHECKPOINT, LOCK_FILE}
+    own = {CONFIG, WEIGHTS, NETWORK, OTHER_NETWORK, COUNTS, TRAINING, CHECKPOINT, LOCK_FILE}
     own |= {card_text.FILE} if card_text.is_own(folder / card_text.FILE) else set()
     there = [path.name for path in folder.iterdir()]
     foreign = sorted(name for name in there if name not in own and not is_draft(name))

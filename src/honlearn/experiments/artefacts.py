@@ -21,6 +21,7 @@ from honlearn.results.metrics import disagreement
 
 if TYPE_CHECKING:
     from honlearn.experiments.predictions import Predictions
+    from honlearn.tasks.explain.value import Explanation
 
 # Links that are not there yet: candidates scored, those kept, and edges of a node that lead to candidates.
 CANDIDATES, KEPT, HEAVIEST = 2000, 100, 50
@@ -117,25 +118,27 @@ def _reasons(estimator: Any, predictions: Predictions, truth: Sequence[str]) -> 
     right = predictions.classes.astype(str)[best] == np.asarray(truth)
     chosen = np.lexsort((sure, right))[:EXPLAINED]
     found = estimator.explanations([predictions.nodes[i] for i in chosen], top=REASONS)
-    return [
-        {
-            "node": one.subject,
-            "label": one.label,
-            "probability": round(one.probability, 5),
-            "references": {other.name: round(other.probability, 5) for other in one.references},
-            "reasons": [
-                {
-                    "kind": reason.kind,
-                    "name": reason.name,
-                    "value": None if reason.value is None else round(reason.value, 5),
-                    "without": round(reason.without, 5),
-                    "support": reason.support,
-                }
-                for reason in one.reasons
-            ],
-        }
-        for one in found
-    ]
+    return [plain_explanation(one) for one in found]
+
+
+def plain_explanation(one: Explanation) -> dict[str, Any]:
+    """Return an explanation as a run keeps it."""
+    return {
+        "node": one.subject,
+        "label": one.label,
+        "probability": round(one.probability, 5),
+        "references": {other.name: round(other.probability, 5) for other in one.references},
+        "reasons": [
+            {
+                "kind": reason.kind,
+                "name": reason.name,
+                "value": None if reason.value is None else round(reason.value, 5),
+                "without": round(reason.without, 5),
+                "support": reason.support,
+            }
+            for reason in one.reasons
+        ],
+    }
 
 
 class PairAnswers(NamedTuple):

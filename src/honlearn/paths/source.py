@@ -151,7 +151,7 @@ def _stream(
     if isinstance(source, Paths):
         _refuse(options, counts, "Paths")
         return _again(source, options)
-    if _is_table(source):
+    if is_table(source):
         options.check_columns_for(None)
         if counts is not None:
             raise ParameterError("counts belongs to lists; name the table's own column with count_column")
@@ -266,7 +266,8 @@ def _refuse(options: ReaderOptions, counts: Iterable[int] | None, kind: str) -> 
         raise ParameterError(f"{kind} have their own counts; leave out counts")
 
 
-def _is_table(source: object) -> bool:
+def is_table(source: object) -> bool:
+    """Return whether a source is a table in memory: of pandas, Polars or Arrow."""
     module = type(source).__module__.partition(".")[0]
     if module == "pandas":
         return type(source).__name__ == "DataFrame"

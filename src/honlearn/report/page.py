@@ -25,6 +25,7 @@ SCRIPTS = (
     "family.js",
     "reasons.js",
     "predictions.js",
+    "entities.js",
     "quality.js",
     "links.js",
     "next.js",

@@ -106,7 +106,7 @@ def _fold(record: Record) -> str:
 
 def _against_first_order(model: ModelRecords, models: Sequence[ModelRecords], main: str) -> float | None:
     twin = next((other for other in models if other.model == model.model and other.input == "g1"), None)
-    return None if twin is None or model.input != "gk" else _p(model, twin, main)
+    return None if twin is None or model.input == "g1" else _p(model, twin, main)
 
 
 def _p(ours: ModelRecords, theirs: ModelRecords, score: str) -> float | None:

@@ -24,6 +24,7 @@ from honlearn.report.answers import (
 )
 from honlearn.report.checks import Evidence, run_checks
 from honlearn.report.diversity import curves, likeness
+from honlearn.report.entities import entities_page
 from honlearn.report.explorer import explorer, next_step_changes
 from honlearn.report.link_answers import DRAWN_BY_DEGREE, degree_average_precision, link_answers
 from honlearn.report.next_steps import next_steps_page
@@ -60,6 +61,7 @@ def study_page(
     place = {name: i for i, name in enumerate(seen["names"])} if seen else {}
     learnt = {model.name: curves(_histories(study, model)) for model in study.models}
     spread = {name: likeness(one) for name, one in predictions.items() if one is not None}
+    learned = study.learned()
     step("checks")
     evidence = _evidence(study, models, network, labels, about, predictions, learnt, spread)
     return {
@@ -70,6 +72,9 @@ def study_page(
         "scores": {name: {"title": t, "more": m} for name, (t, m) in study_scores(study).items()},
         "models": plain(models, 6),
         "checks": run_checks(evidence),
+        "headline": None if learned is None else learned.headline,
+        "summary": None if learned is None else learned.summary,
+        "entities": None if learned is None else entities_page(learned, place),
         "network": seen,
         "memory": plain(list(evidence.memory), 5) if evidence.memory else None,
         "predictions": _predictions(predictions, place),

@@ -34,7 +34,7 @@ def check_answers(about: Fields, task: str) -> tuple[dict[str, Spec], dict[str, 
         raise FormatError(f"{about.where}: damaged ({what}); {about.advice}")
     if about.has("reasons"):
         for one in about.mappings("reasons"):
-            _check_explanation(one, set(nodes), classes)
+            check_explanation(one, set(nodes), classes)
     whole: Spec = ("f", ("learners", len(nodes), len(classes)))
     return {"proba": ("f", (len(nodes), len(classes)))}, {
         "members": whole,
@@ -47,7 +47,8 @@ def check_answers(about: Fields, task: str) -> tuple[dict[str, Spec], dict[str, 
 KINDS = ("memory", "neighbor", "path", "example")
 
 
-def _check_explanation(one: Fields, nodes: set[str], classes: list[str]) -> None:
+def check_explanation(one: Fields, nodes: set[str], classes: list[str]) -> None:
+    """Raise unless this is the explanation of a prediction for one of the nodes."""
     one.only("node", "label", "probability", "references", "reasons")
     one.text("node", nodes)
     one.text("label", classes)

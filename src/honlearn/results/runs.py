@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from honlearn.errors import FormatError, HonlearnError, InputError, MissingFileError, listed
 from honlearn.results import artefacts
+from honlearn.results.learned import LearnedFacts, read_learned
 from honlearn.results.record import Configuration, DataDigests, Record
 from honlearn.results.records import FILE, damaged_end, digest_of
 from honlearn.stored import Fields, read_json
@@ -74,6 +75,9 @@ class Study:
     def network(self) -> HigherOrderNetwork | None:
         """Return the network, the higher-order one where both took part; None where none was kept."""
         wanted: dict[str, None] = {}
+        learned = self.learned()
+        if learned is not None:
+            wanted.setdefault(learned.network)
         for record in sorted(self._records(), key=lambda record: record.configuration.input != "gk"):
             if record.configuration.data.network is not None:
                 wanted.setdefault(record.configuration.data.network)
@@ -89,6 +93,10 @@ class Study:
         except HonlearnError as error:
             self.damaged.setdefault(str(error))
             return None
+
+    def learned(self) -> LearnedFacts | None:
+        """Return what ``honlearn learn`` found; None for other runs."""
+        return self._whole(lambda: read_learned(self.run))
 
     def labels(self) -> dict[str, str] | None:
         """Return the class of each labelled node; None for links, and where they were not kept."""

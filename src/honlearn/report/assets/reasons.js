@@ -2,7 +2,10 @@
 const REASON_KINDS = { memory: 'memories', neighbor: 'neighbours', path: 'paths', example: 'labels in the path kernel' };
 
 function reasonsOf(said, b) {
-  const found = said.reasons?.[String(b)];
+  return reasonsFor(said.reasons?.[String(b)], said.nodes[b]);
+}
+
+function reasonsFor(found, node) {
   if (!found) return null;
   const moved = (one) => one.value ?? found.probability - one.without;
   const most = Math.max(1e-9, ...found.reasons.map((one) => Math.abs(moved(one))));
@@ -17,10 +20,10 @@ function reasonsOf(said, b) {
   const columns = ['kind', 'reason', 'moves the probability by', 'without it', 'observed'];
   const rows = found.reasons.map((one) => [one.kind, one.name, moved(one), one.without, one.support]);
   return h('div', { class: 'reasons' }, h('h4', {}, `Reasons for ${found.label}, ${fixed(found.probability, 2)}`), others ? h('p', { class: 'muted' }, `${others}.`) : null,
-    h('div', { class: 'votes', tabindex: '0', role: 'region', 'aria-label': `Reasons for the prediction of ${said.nodes[b]}` }, h('table', {},
+    h('div', { class: 'votes', tabindex: '0', role: 'region', 'aria-label': `Reasons for the prediction of ${node}` }, h('table', {},
       h('thead', {}, h('tr', {}, ['reason', 'moves it by', 'without it', 'observed'].map((title) => h('th', { scope: 'col' }, title)))),
       Object.entries(REASON_KINDS).map(group))),
-    h('button', { type: 'button', class: 'tool', onclick: () => download('reasons.csv', csv(columns, rows)), 'aria-label': `Download the reasons for ${said.nodes[b]} as CSV` }, 'Download CSV'));
+    h('button', { type: 'button', class: 'tool', onclick: () => download('reasons.csv', csv(columns, rows)), 'aria-label': `Download the reasons for ${node} as CSV` }, 'Download CSV'));
 }
 
 function reasonsAt(i) {

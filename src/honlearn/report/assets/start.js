@@ -2,6 +2,7 @@
 startTheme(redrawAll);
 startOverview();
 if (byId('predictions')) startPredictions();
+if (byId('entities')) startEntities();
 if (STUDY.network) startNetwork();
 if (byId('links')) startLinks();
 if (byId('next')) startNext();

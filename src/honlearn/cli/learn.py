@@ -1,0 +1,171 @@
+"""``honlearn learn TABLE [LABELS] -o OUT``: from a table to predictions, a model, a network and a page.
+
+In: paths in any format, perhaps a CSV of classes. Out: a folder with ``predictions.csv``, ``model/``,
+``network.hon``, ``report.html`` and ``run/`` (the records of the validation). Stopped, the same command goes
+on.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from honlearn.cli import reader_options as reader
+from honlearn.cli import settings as words
+from honlearn.cli import stopping
+
+if TYPE_CHECKING:
+    from honlearn.paths.guess import Guess
+    from honlearn.pipeline.outcome import Learned
+
+
+@reader.reads_paths
+def learn(
+    table: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TABLE [LABELS]",
+            help="Paths: text, CSV, TSV, Parquet, Arrow, JSONL or XES, or a pattern of files; then, if there "
+            "are any, labels: a CSV whose first column is the node and column 'label' its class.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Folder for everything.")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Eight small learners on one network: a first look.")
+    ] = False,
+    alpha: Annotated[
+        float, typer.Option(metavar="SHARE", help="How often a prediction set may lack the true class.")
+    ] = 0.1,
+    order: Annotated[
+        int, typer.Option(min=2, help="Most entities a node may remember, itself included.")
+    ] = 3,
+    folds: Annotated[int, typer.Option(min=2, help="Parts of the labelled nodes for the validation.")] = 5,
+    set_: words.Settings = None,
+    seed: words.Seed = 0,
+    jobs: words.Jobs = 1,
+    label_column: words.LabelColumn = None,
+    node_column: Annotated[
+        str | None, typer.Option(help="Column of the nodes in LABELS, if not the first.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Take guessed columns without asking.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Learn from a table of paths: does memory matter, what is every entity, and why; with a page."""
+    from honlearn.conformal import check_alpha
+    from honlearn.experiments.registry import find_model
+
+    source, labels = _sources(table)
+    _check_folder(output)
+    check_alpha("learn", alpha)
+    settings = words.parse_settings(set_, find_model("dge-bag", "nodes" if labels else "links"))
+    from honlearn.cli.watch import reporter
+    from honlearn.pipeline.learn import Reports
+    from honlearn.pipeline.learn import learn as learn_from
+
+    number = iter(range(1, 100))
+    reports = Reports(
+        step=lambda line: None if as_json else typer.secho(f"\n{next(number)}  {line}", bold=True),
+        note=lambda line: typer.echo(f"   {line}", err=as_json),
+        watch=lambda total: reporter(total),
+        goes_on_if=stopping.goes_on_if,
+        confirm=lambda guess: _confirmed(guess, yes),
+    )
+    found = learn_from(
+        source,
+        labels,
+        output=output,
+        order=order,
+        alpha=alpha,
+        quick=quick,
+        folds=folds,
+        settings=settings,
+        random_state=seed,
+        processes=jobs,
+        label_column=label_column,
+        node_column=node_column,
+        title=title,
+        command=words.command_line(),
+        reports=reports,
+        **reading,
+    )
+    _tell(found, output, as_json)
+
+
+def _sources(words: list[str]) -> tuple[Any, Path | None]:
+    """Return the table and the labels: two words are one of each."""
+    from honlearn.errors import ParameterError
+
+    if len(words) > 2:
+        raise ParameterError(
+            f"learn takes TABLE and LABELS. Got {len(words)} files; put a pattern in quotes: 'clicks-*.csv'"
+        )
+    if len(words) == 2 and not Path(words[1]).exists():
+        from honlearn.labels import csv_rows
+
+        next(csv_rows(Path(words[1])))  # raises with a near match
+    return words[0], Path(words[1]) if len(words) == 2 else None
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise unless results may be written to `folder`: new, empty, or with results of learn."""
+    from honlearn.errors import InputError, listed
+
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: there is a file of this name; name a folder")
+    if not folder.exists():
+        if not folder.parent.is_dir():
+            raise InputError(f"{folder}: there is no folder {folder.parent}; make it first")
+        return
+    own = {"predictions.csv", "links.csv", "memory.csv", "communities.csv", "model", "run", "network.hon"}
+    foreign = sorted(path.name for path in folder.iterdir() if path.name not in own | {"report.html"})
+    if foreign:
+        raise InputError(
+            f"{folder}: there are files of something else in it ({listed(foreign, 3)}); name a new folder"
+        )
+
+
+def _confirmed(guess: Guess, yes: bool) -> bool:
+    """Return whether guessed columns are taken: by --yes, by an answer, or without a terminal if clear."""
+    if yes:
+        return True
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return guess.is_clear
+    typer.echo(f"columns guessed ({guess.flags()}):", err=True)
+    for reason in guess.reasons:
+        typer.echo(f"  {reason}", err=True)
+    return typer.confirm("Is that right?", default=guess.is_clear, err=True)
+
+
+def _tell(found: Learned, folder: Path, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        facts: dict[str, Any] = {
+            "headline": found.headline,
+            "summary": found.summary,
+            "output": str(folder),
+            "paths": found.reading.paths,
+            "entities": found.reading.entities,
+            "contexts": found.memories.contexts,
+        }
+        if found.validation is not None:
+            first = found.validation.first_order
+            facts |= {
+                "micro_f1": found.validation.score.mean,
+                "micro_f1_first_order": None if first is None else first.mean,
+                "p_value": found.validation.p_value,
+                "coverage_90": found.validation.coverage,
+            }
+        typer.echo(json.dumps(facts, ensure_ascii=False))
+        return
+    typer.echo("")
+    typer.secho(found.headline, bold=True)
+    typer.echo(found.summary)
+    made = "predictions.csv" if found.entities is not None else "links.csv"
+    typer.echo(f"Open {folder / 'report.html'} in a browser; {made}, network.hon and model/ are beside it.")

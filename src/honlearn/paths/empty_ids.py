@@ -1,0 +1,62 @@
+"""How many rows of a table lack an id? What ``on_empty="skip"`` leaves out, counted.
+
+In: a table and the reader options that name its columns. Out: the number of rows, and for each column how
+many of them lack a value there. The table is read once more, only in these columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.paths.columns import missing
+from honlearn.paths.files import find_files, format_of
+from honlearn.paths.options import COLUMN_OPTIONS, TABLE_FORMATS, ReaderOptions
+from honlearn.paths.parts import MemoryPart, Part
+from honlearn.paths.source import is_table
+from honlearn.paths.tables import check_columns, open_part
+
+
+class EmptyIds(NamedTuple):
+    """Rows of a table, None where the source is not one, and rows without a value, by column."""
+
+    rows: int | None
+    by_column: Mapping[str, int]
+
+
+def count_empty_ids(source: Any, **keywords: Any) -> EmptyIds:
+    """Return how many rows a table has and how many lack a value in a named column, each counted once.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"user": [1, 1, None], "page": ["a", None, "b"]})
+    >>> count_empty_ids(table, sequence="user", entity="page")
+    EmptyIds(rows=3, by_column={'user': 1, 'page': 1})
+    """
+    options = ReaderOptions.of(**keywords)
+    wanted = [name for role in COLUMN_OPTIONS if (name := getattr(options, role)) is not None]
+    if not wanted:
+        return EmptyIds(None, {})
+    rows, found = 0, dict.fromkeys(dict.fromkeys(wanted), 0)
+    for part in _parts(source, options):
+        check_columns(part, options)
+        with part.guarded():
+            for batch in part.batches(list(found), {}, lambda step=1, note="": None):
+                rows += batch.num_rows
+                before: NDArray[np.bool_] = np.zeros(batch.num_rows, bool)
+                for i, name in enumerate(found):
+                    gone = missing(batch.column(i))
+                    if gone is not None:
+                        found[name] += int((gone & ~before).sum())
+                        before |= gone
+    return EmptyIds(rows, {name: count for name, count in found.items() if count})
+
+
+def _parts(source: Any, options: ReaderOptions) -> list[Part]:
+    if is_table(source):
+        return [MemoryPart(source)]
+    files = find_files(source)
+    kind = format_of(files, options.format)
+    return [open_part(file, kind, options) for file in files] if kind in TABLE_FORMATS else []

@@ -1,0 +1,115 @@
+"""A prediction for every entity, with its set, its reasons and what memory changed.
+
+In: a fitted node classifier, the labels it was given, paths. Out: :class:`EntityPredictions`, whose table is
+``predictions.csv``. Entities without a label come first, since their predictions are what is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.experiments.predictions import PROBABILITY, Predictions
+from honlearn.paths.paths import Paths
+
+if TYPE_CHECKING:
+    import pandas
+
+    from honlearn.tasks.explain.value import Explanation
+
+# Entities whose predictions are explained, and reasons of each kind.
+EXPLAINED, REASONS = 400, 3
+FIRST_ORDER = "on the first-order network"
+BETWEEN = "|"
+
+
+@dataclass(frozen=True)
+class EntityPredictions:
+    """Predictions for all entities of a network, those without a label first.
+
+    Parameters
+    ----------
+    nodes : names of the entities [N].
+    known : the label that each was given, None where there was none [N].
+    predictions : classes, probabilities and p-values, in the order of `nodes`.
+    alpha : how often a set may lack the true class.
+    explanations : of some entities, by name.
+    """
+
+    nodes: tuple[str, ...]
+    known: tuple[str | None, ...]
+    predictions: Predictions
+    alpha: float
+    explanations: Mapping[str, Explanation]
+
+    @property
+    def sets(self) -> list[list[str]] | None:
+        """The classes of each set, the most probable first; None where the model has no sets."""
+        if self.predictions.p_values is None:
+            return None
+        return [[str(name) for name in one] for one in self.predictions.table(self.alpha)["set"]]
+
+    @property
+    def n_unlabelled(self) -> int:
+        """How many entities had no label."""
+        return sum(label is None for label in self.known)
+
+    def table(self) -> pandas.DataFrame:
+        """Return a row for each entity.
+
+        Columns: node, known_label, label (the prediction), confidence, set, set_size, abstain, in_training,
+        without_memory (the probability of the predicted class on the first-order network), reasons, and one
+        ``p_<class>`` a class.
+        """
+        found = self.predictions.table(None if self.predictions.p_values is None else self.alpha)
+        probabilities = [name for name in found.columns if name.startswith(PROBABILITY)]
+        found.insert(1, "known_label", list(self.known))
+        if "set" in found:
+            found["set"] = [BETWEEN.join(map(str, one)) for one in found["set"]]
+        explained = [self.explanations.get(node) for node in self.nodes]
+        found["without_memory"] = [None if one is None else _without_memory(one) for one in explained]
+        found["reasons"] = ["" if one is None else reasons_in_words(one) for one in explained]
+        head = ["node", "known_label", "label", "confidence"]
+        head += [name for name in ("set", "set_size", "abstain", "in_training") if name in found]
+        head += ["without_memory", "reasons"]
+        rest = [name for name in found.columns if name not in (*head, *probabilities)]
+        return found[[*head, *rest, *probabilities]]
+
+
+def predict_entities(
+    model: Any, nodes: list[str], labels: list[str], alpha: float, paths: Paths | None
+) -> EntityPredictions:
+    """Return the predictions for every entity of the model's network."""
+    known = dict(zip(nodes, labels, strict=True))
+    every = sorted(model.network_.vocabulary.names, key=lambda name: (name in known, name))
+    predictions = Predictions.of(model, every)
+    explained = {}
+    if hasattr(model, "explanations"):
+        asked = _to_explain(every, known, predictions.proba.max(1))
+        explained = {one.subject: one for one in model.explanations(asked, paths=paths, top=REASONS)}
+    given = tuple(known.get(name) for name in every)
+    return EntityPredictions(tuple(every), given, predictions, alpha, explained)
+
+
+def _to_explain(names: list[str], known: Mapping[str, str], sure: NDArray[np.float32]) -> list[str]:
+    """Return the entities to explain: without a label first, then the least sure."""
+    labelled = np.array([name in known for name in names])
+    return [names[i] for i in np.lexsort((sure, labelled))[:EXPLAINED]]
+
+
+def _without_memory(one: Explanation) -> float | None:
+    return next((other.probability for other in one.references if other.name == FIRST_ORDER), None)
+
+
+def reasons_in_words(one: Explanation, most: int = 3) -> str:
+    """Return the strongest reasons in one line: what, by how much, and the paths behind it."""
+    ranked = sorted(one.reasons, key=lambda reason: -abs(one.moved(reason)))[:most]
+    parts = (
+        f"{reason.name} {one.moved(reason):+.2f}" + (f" ({reason.support})" if reason.support else "")
+        for reason in ranked
+    )
+    return "; ".join(parts)

@@ -1,0 +1,66 @@
+"""Labels in any form: a CSV file, a dictionary, a pandas table or series, or two sequences.
+
+In: what the user has. Out: names of nodes and their classes, as two lists of texts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from honlearn.errors import InputError
+from honlearn.labels import csv_rows, read_labels
+
+
+def as_labels(
+    labels: Any, label_column: str | None = None, node_column: str | None = None
+) -> tuple[list[str], list[str]]:
+    """Return nodes and classes; what has no class (empty, None, NaN) is left out.
+
+    >>> as_labels({"ATL": "south", "JFK": None})
+    (['ATL'], ['south'])
+    """
+    if isinstance(labels, (str, os.PathLike)):
+        return read_labels(labels, _column(Path(labels), label_column, node_column), node_column)
+    if isinstance(labels, Mapping) or (type(labels).__name__ == "Series" and hasattr(labels, "items")):
+        pairs = list(labels.items())
+    elif hasattr(labels, "columns") and hasattr(labels, "to_dict"):
+        pairs = _table_pairs(labels, label_column, node_column)
+    elif isinstance(labels, (tuple, list)) and len(labels) == 2 and len(labels[0]) == len(labels[1]):
+        pairs = list(zip(*labels, strict=True))
+    else:
+        raise InputError(
+            f"labels must be a CSV file, a dictionary, a pandas table or series, or (nodes, classes). Got "
+            f"{type(labels).__name__} instead"
+        )
+    kept = [(str(node), str(label).strip()) for node, label in pairs if label is not None and label == label]
+    kept = [(node, label) for node, label in kept if label]
+    if not kept:
+        raise InputError("labels: no node has a class; give at least two classes")
+    return [node for node, _ in kept], [label for _, label in kept]
+
+
+def _column(path: Path, label_column: str | None, node_column: str | None) -> str | None:
+    """Return the column of classes: the other one of a file that has two, whatever it is called."""
+    if label_column is not None:
+        return label_column
+    _, header = next(csv_rows(path), (0, []))
+    others = [name for name in header if name != (node_column or header[0])]
+    plain = any(name.strip().casefold() == "label" for name in others)
+    return others[0] if len(others) == 1 and not plain else None
+
+
+def _table_pairs(table: Any, label_column: str | None, node_column: str | None) -> list[tuple[Any, Any]]:
+    names = [str(name) for name in table.columns]
+    node = node_column or names[0]
+    others = [name for name in names if name != node]
+    label = label_column or ("label" if "label" in others else others[0] if len(others) == 1 else None)
+    for name in (node, label):
+        if name not in names:
+            raise InputError(
+                f"labels: no column {name or 'label'!r}; there are {', '.join(names)}; name them with "
+                "node_column and label_column"
+            )
+    return list(zip(table[node].tolist(), table[label].tolist(), strict=True))

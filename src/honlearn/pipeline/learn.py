@@ -1,0 +1,242 @@
+"""``learn``: from a table of paths, and perhaps labels, to predictions and a page.
+
+In: a table and labels in any form. Out: :class:`~honlearn.pipeline.outcome.Learned`. One step after the
+other: read, count, find the memories that are real, validate on folds, train, predict every entity, explain,
+and draw the page. With a folder, what is done stays there and a call that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from honlearn.conformal import check_alpha
+from honlearn.errors import InputError, check_integer
+from honlearn.experiments.artefacts import keep_facts
+from honlearn.experiments.evaluate import AUTO, ModelSpec, NodeData
+from honlearn.experiments.machine import machine
+from honlearn.experiments.registry import find_model
+from honlearn.experiments.runner import Watch
+from honlearn.hon.build import GramCounts, count_grams
+from honlearn.hon.network import HigherOrderNetwork
+from honlearn.pipeline import model_folder, unlabelled
+from honlearn.pipeline.entities import predict_entities
+from honlearn.pipeline.given_labels import as_labels
+from honlearn.pipeline.outcome import Learned
+from honlearn.pipeline.page import learned_page
+from honlearn.pipeline.reading import Confirm, ReadSummary, read_table
+from honlearn.pipeline.validation import FIRST_ORDER, folds_for, plan_validation, validate
+from honlearn.pipeline.words import Memories, closing, headline, memories
+from honlearn.results.artefacts import write_network
+
+_OWNER = "learn"
+# Small learners of one kind on one network: for a first look.
+QUICK: Mapping[str, Any] = {"learner": "sage", "n_learners": 8, "widths": (64, 64)}
+MODEL, RUN, NETWORK, PAGE = "model", "run", "network.hon", "report.html"
+
+
+@dataclass(frozen=True)
+class Reports:
+    """What is called while a result is made; the default says nothing.
+
+    step : with a line that names what begins.
+    note : with a line worth knowing.
+    watch : makes the watch of a validation from the number of its fits, as a context manager.
+    goes_on_if : with the question whether a stopped call would go on.
+    confirm : with a guess of columns, whether to take it; None takes those that are clear.
+    """
+
+    step: Callable[[str], None] = lambda line: None
+    note: Callable[[str], None] = lambda line: None
+    watch: Callable[[int], Any] = lambda total: nullcontext(Watch())
+    goes_on_if: model_folder.Kept = lambda kept: None
+    confirm: Confirm | None = None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The options of a call, checked."""
+
+    order: int
+    alpha: float
+    quick: bool
+    folds: int
+    settings: Mapping[str, Any]
+    seed: int
+    processes: int
+    title: str | None
+    command: str
+    labels_file: Path | None
+    reports: Reports = field(default_factory=Reports)
+
+
+def learn(
+    table: Any,
+    labels: Any = None,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    order: int = 3,
+    alpha: float = 0.1,
+    quick: bool = False,
+    folds: int = 5,
+    settings: Mapping[str, Any] | None = None,
+    random_state: int = 0,
+    processes: int = 1,
+    label_column: str | None = None,
+    node_column: str | None = None,
+    title: str | None = None,
+    command: str = "",
+    reports: Reports | None = None,
+    **reading: Any,
+) -> Learned:
+    """Learn from paths: whether memory matters, a prediction for every entity, and a page.
+
+    Parameters
+    ----------
+    table : files, a pandas, Polars or Arrow table, lists, or Paths, as :func:`honlearn.read_paths` takes.
+        Columns that are not named are guessed from names and content; ``result.reading`` has the guess.
+    labels : classes of some entities: a CSV file, a dictionary, a pandas table or series, or (nodes,
+        classes). Without labels the result has the links to expect in place of classes.
+    output : a folder for everything that is made; None keeps it in memory (``result.save(folder)``).
+    order : how many entities a node may remember at most, itself included.
+    alpha : how often a prediction set may lack the true class.
+    quick : eight small learners of one kind on the network of significant contexts, for a first look.
+    folds : parts of the labelled nodes for the validation.
+    settings : parameters of :class:`honlearn.DGEClassifier`, such as ``{"n_learners": 32}``.
+    random_state : seed of everything random.
+    processes : local processes for the validation.
+    label_column, node_column : columns of a table of labels, if not ``label`` and the first.
+    title : of the page.
+    **reading : options of :func:`honlearn.read_paths`, such as `sequence`, `order_by` and `entity`.
+
+    Returns
+    -------
+    Learned
+        ``headline``, ``summary``, ``predictions``, ``model``, ``network``, ``validation``, ``html``.
+    """
+    check_alpha(_OWNER, alpha)
+    asked = _Asked(
+        check_integer(_OWNER, "order", order, 2),
+        alpha,
+        quick,
+        check_integer(_OWNER, "folds", folds, 2),
+        settings or {},
+        check_integer(_OWNER, "random_state", random_state, 0),
+        check_integer(_OWNER, "processes", processes, 1),
+        title,
+        command,
+        Path(labels) if isinstance(labels, (str, os.PathLike)) else None,
+        reports or Reports(),
+    )
+    known = None if labels is None else as_labels(labels, label_column, node_column)
+    if output is not None:
+        Path(output).mkdir(parents=True, exist_ok=True)
+        return _learn(table, known, Path(output), asked, reading)
+    with tempfile.TemporaryDirectory(prefix="honlearn-") as folder:
+        return _learn(table, known, Path(folder), asked, reading)
+
+
+def _learn(
+    table: Any,
+    labels: tuple[list[str], list[str]] | None,
+    folder: Path,
+    asked: _Asked,
+    reading: Mapping[str, Any],
+) -> Learned:
+    asked.reports.step("reading the paths")
+    paths, summary = read_table(table, reading, asked.reports.confirm)
+    for line in summary.lines():
+        asked.reports.note(line)
+    asked.reports.step("which memories are real")
+    counts = count_grams(paths, asked.order)
+    found = memories(counts)
+    asked.reports.note(f"memory of one step: {found}")
+    if labels is None:
+        learned = unlabelled.learn_unlabelled(paths, counts, summary, found, folder / RUN, asked)
+    else:
+        learned = _with_labels(paths, counts, summary, found, labels, folder, asked)
+    asked.reports.step("a page to look at")
+    title = asked.title or f"{summary.source}: what was learnt"
+    learned = learned_page(learned, folder / RUN, title)
+    learned.save(folder, with_model=labels is None)  # with labels it is there already
+    return learned
+
+
+def _with_labels(
+    paths: Any,
+    counts: GramCounts,
+    summary: ReadSummary,
+    found: Memories,
+    labels: tuple[list[str], list[str]],
+    folder: Path,
+    asked: _Asked,
+) -> Learned:
+    source, spec = _source(counts, asked)
+    data = _data(source, counts, labels, asked)
+    folds = folds_for(data.labels, asked.folds)
+    jobs = plan_validation(data, spec, folds, asked.seed)
+    asked.reports.step(f"with and without memory: {folds} folds of {len(data.nodes):,} labelled nodes")
+    about: dict[str, Any] = {"task": "nodes", "nodes": len(data.nodes), "notes": [], "machine": machine()}
+    about |= {"command": asked.command} if asked.command else {}
+    with asked.reports.watch(len(jobs)) as watch:
+        validation = validate(data, jobs, folder / RUN, about, asked.processes, watch)
+    keep_facts(folder / RUN, asked.labels_file)
+    asked.reports.step("training on all labelled nodes")
+    model = model_folder.fit_in_folder(
+        spec,
+        source,
+        folder / MODEL,
+        asked.seed,
+        [data.nodes, data.labels],
+        lambda made: made.fit(list(data.nodes), list(data.labels)),
+        asked.reports.note,
+        asked.reports.goes_on_if,
+    )
+    asked.reports.step("a prediction for every entity, and its reasons")
+    entities = predict_entities(model, list(data.nodes), list(data.labels), asked.alpha, paths)
+    write_network(folder / RUN, model.network_)
+    return Learned(
+        headline(validation, found),
+        closing(validation, entities),
+        summary,
+        paths,
+        counts,
+        model.network_,
+        found,
+        model,
+        entities,
+        validation,
+    )
+
+
+def _source(counts: GramCounts, asked: _Asked) -> tuple[HigherOrderNetwork | GramCounts, ModelSpec]:
+    """Return what the model learns from, and the model."""
+    entry = find_model("dge-bag", "nodes")
+    if asked.quick:
+        return counts.grow(2, alpha=0.05), ModelSpec(entry, {**QUICK, **asked.settings})
+    return counts, ModelSpec(entry, dict(asked.settings))
+
+
+def _data(
+    source: HigherOrderNetwork | GramCounts,
+    counts: GramCounts,
+    labels: tuple[list[str], list[str]],
+    asked: _Asked,
+) -> NodeData:
+    """Return the labelled nodes that are in the network, and the two inputs that are compared."""
+    data = NodeData.of(source, *labels, "both" if isinstance(source, HigherOrderNetwork) else "gk")
+    if data.missing:
+        shown = ", ".join(data.missing[:3]) + (", …" if len(data.missing) > 3 else "")
+        asked.reports.note(f"{len(data.missing):,} labelled nodes are not in the network: {shown}")
+    if isinstance(source, GramCounts):
+        first = counts.grow(1)
+        inputs = {AUTO: source, FIRST_ORDER: first}
+        data = NodeData(data.nodes, data.labels, inputs, data.missing)
+    if len(data.nodes) < 4:
+        raise InputError(f"{len(data.nodes)} labelled nodes are in the network; at least 4 are needed")
+    return data

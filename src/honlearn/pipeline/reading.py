@@ -1,0 +1,128 @@
+"""Read a table of paths and tell what was read: columns, rows left out, entities that no step joins.
+
+In: whatever :func:`honlearn.read_paths` takes, and its options; columns that nobody named are guessed. Out:
+paths and a :class:`ReadSummary`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from honlearn.errors import InputError
+from honlearn.paths.empty_ids import EmptyIds, count_empty_ids
+from honlearn.paths.guess import Guess, guess_columns
+from honlearn.paths.paths import Paths
+from honlearn.paths.source import read_paths
+
+Confirm = Callable[[Guess], bool]
+
+
+@dataclass(frozen=True)
+class ReadSummary:
+    """What was read.
+
+    Parameters
+    ----------
+    source : the name of the table.
+    options : the reader options that were used, those that were guessed among them.
+    guess : what was guessed, None where nothing was.
+    rows : rows of the table, None where it is not one.
+    left_out : rows without an id, by the column that lacks it.
+    paths, steps, entities : how many there are.
+    alone : entities that occur only in paths of one entity, and so are in no network.
+    """
+
+    source: str
+    options: Mapping[str, Any]
+    guess: Guess | None
+    rows: int | None
+    left_out: Mapping[str, int]
+    paths: int
+    steps: int
+    entities: int
+    alone: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """Return what was read, in words, a line for each fact."""
+        found = []
+        if self.guess is not None:
+            found.append(f"columns guessed ({self.guess.flags()}):")
+            found += [f"  {reason}" for reason in self.guess.reasons]
+        rows = "" if self.rows is None else f"{self.rows:,} rows, "
+        found.append(
+            f"{self.source}: {rows}{self.paths:,} paths, {self.steps:,} steps, {self.entities:,} entities"
+        )
+        if self.left_out:
+            parts = ", ".join(f"{count:,} without {column!r}" for column, count in self.left_out.items())
+            found.append(f"rows left out: {parts}")
+        if self.alone:
+            shown = ", ".join(self.alone[:3]) + (", …" if len(self.alone) > 3 else "")
+            found.append(
+                f"{len(self.alone):,} entities occur only in paths of one entity and are not in the network: "
+                f"{shown}"
+            )
+        return found
+
+
+def read_table(
+    table: Any, reading: Mapping[str, Any], confirm: Confirm | None = None
+) -> tuple[Paths, ReadSummary]:
+    """Return the paths of a table and what was read.
+
+    `confirm` is called with a guess; where it answers no, or is None and the guess is not clear, an
+    :class:`InputError` asks for the columns. A row without an id is left out and counted.
+    """
+    guess = None if isinstance(table, Paths) else guess_columns(table, **reading)
+    if guess is not None and not (guess.is_clear if confirm is None else confirm(guess)):
+        raise InputError(
+            f"{name_of(table)}: the columns are not clear; the guess is {guess.flags()}. Name them: "
+            "sequence, order_by and entity (one event a row), or path_column (one path a row)"
+        )
+    options = {**reading, **({} if guess is None else guess.options)}
+    empty = EmptyIds(None, {})
+    if not isinstance(table, Paths):
+        options.setdefault("on_empty", "skip")
+        if options["on_empty"] == "skip":
+            empty = count_empty_ids(table, **options)
+    paths = table if isinstance(table, Paths) else read_paths(table, **options)
+    summary = ReadSummary(
+        name_of(table),
+        options,
+        guess,
+        empty.rows,
+        empty.by_column,
+        paths.total,
+        _steps(paths),
+        len(paths.vocabulary),
+        _alone(paths),
+    )
+    if len(summary.alone) == summary.entities:
+        raise InputError(
+            f"{summary.source}: no path has two entities, so there is no network; is the delimiter right, "
+            "and do the columns say which rows belong together?"
+        )
+    return paths, summary
+
+
+def name_of(table: Any) -> str:
+    """Return how messages call a table."""
+    if isinstance(table, (str, os.PathLike)):
+        return os.path.basename(os.fspath(table))
+    return "the paths" if isinstance(table, (Paths, list, tuple)) else "the table"
+
+
+def _steps(paths: Paths) -> int:
+    times = 1 if paths.counts is None else paths.counts
+    return int((np.maximum(paths.lengths - 1, 0) * times).sum())
+
+
+def _alone(paths: Paths) -> tuple[str, ...]:
+    """Return the entities that occur in no path of two or more."""
+    joined = np.zeros(len(paths.vocabulary), bool)
+    joined[paths.codes[np.repeat(paths.lengths > 1, paths.lengths)]] = True
+    return tuple(paths.vocabulary.names[i] for i in np.flatnonzero(~joined))
