@@ -235,7 +235,7 @@ def _data(
         asked.reports.note(f"{len(data.missing):,} labelled nodes are not in the network: {shown}")
     if isinstance(source, GramCounts):
         first = counts.grow(1)
-        inputs = {AUTO: source, FIRST_ORDER: first}
+        inputs: dict[str, HigherOrderNetwork | GramCounts] = {AUTO: source, FIRST_ORDER: first}
         data = NodeData(data.nodes, data.labels, inputs, data.missing)
     if len(data.nodes) < 4:
         raise InputError(f"{len(data.nodes)} labelled nodes are in the network; at least 4 are needed")

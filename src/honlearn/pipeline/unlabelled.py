@@ -15,13 +15,14 @@ import numpy as np
 from honlearn.experiments.artefacts import link_candidates
 from honlearn.experiments.machine import machine
 from honlearn.experiments.next_steps import SCORES, NextData, evaluate_next, keep_memory, plan_next
+from honlearn.experiments.registry import find_model
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.steps.memory import memory_gain
 from honlearn.paths.paths import Paths
 from honlearn.pipeline.outcome import Learned
 from honlearn.pipeline.reading import ReadSummary
 from honlearn.pipeline.words import Memories, headline
+from honlearn.results.artefacts import Memory
 from honlearn.results.summary import summarise, write_summary
 
 if TYPE_CHECKING:
@@ -37,29 +38,28 @@ def learn_unlabelled(
     paths: Paths, counts: GramCounts, summary: ReadSummary, found: Memories, run: Path, asked: _Asked
 ) -> Learned:
     """Return how well next steps are predicted, which links to expect, and communities."""
-    from honlearn.tasks.links import DGELinkPredictor
+    import pandas as pd
 
     asked.reports.step("how much memory helps to predict the next step")
-    gain = memory_gain(paths, counts.order, parts=min(asked.folds, paths.total), seed=asked.seed)
-    _next_steps(paths, counts.order, run, asked)
+    memory = _next_steps(paths, counts.order, run, asked)
     network = counts.grow(2, alpha=0.05)
     asked.reports.step("links to expect")
-    model = DGELinkPredictor(network, random_state=asked.seed, **asked.settings).fit()
-    tables = {"memory": gain.table(), "links": _links(model, network)}
+    entry = find_model("dge-bag", "links")
+    model = entry.make(network, random_state=asked.seed, **asked.settings).fit()
+    tables = {"memory": pd.DataFrame(memory.rows), "links": _links(model, network)}
     if find_spec("infomap") is not None:
         asked.reports.step("communities")
-        named = network.communities(seed=asked.seed)
-        tables["communities"] = _communities(named)
-    best = gain.best
+        tables["communities"] = network.communities(seed=asked.seed)
+    best = _best_order(memory)
     remembers = "where one is alone" if best == 1 else f"the last {best} entities"
-    links = tables["links"]
+    links, right = tables["links"], memory.rows[best - 1]["top1"]
     text = (
         f"Next steps are predicted best from {remembers}: the likeliest is right for "
-        f"{gain.orders[best - 1].top1:.0%} of the steps of held-out paths. {len(links):,} links that were "
+        f"{memory.rows[best - 1]['top1']:.0%} of the steps of held-out paths. {len(links):,} links that were "
         "not seen are listed by how much they are to be expected."
     )
     return Learned(
-        headline(None, found, gain.sentence()),
+        headline(None, found, memory.sentence),
         text,
         summary,
         paths,
@@ -73,19 +73,29 @@ def learn_unlabelled(
     )
 
 
-def _next_steps(paths: Paths, order: int, run: Path, asked: _Asked) -> None:
-    """Compare orders on held-out paths, for the page."""
+def _best_order(memory: Memory) -> int:
+    """Return the highest order that saves bits beyond doubt, each order below it doing so, too."""
+    best = 1
+    for row in memory.rows[1:]:
+        if row["saved"] - row["saved_pm"] <= 0:
+            break
+        best = int(row["order"])
+    return best
+
+
+def _next_steps(paths: Paths, order: int, run: Path, asked: _Asked) -> Memory:
+    """Compare orders on held-out paths, for the page; return how much each saves."""
     data = NextData.by_path(paths, min(asked.folds, paths.total), asked.seed)
-    jobs = plan_next(data, ["next"], order)
+    jobs = plan_next(data, ["back-off"], order)
     with asked.reports.watch(len(jobs)) as watch:
         records = [
             record for _, record, _ in evaluate_next(data, jobs, run, processes=asked.processes, watch=watch)
         ]
     about: dict[str, Any] = {"task": "next", "folds": data.division, "machine": machine()}
     about |= {"command": asked.command} if asked.command else {}
-    if order > 1:
-        about["sentence"] = keep_memory(data, order, run).sentence
-    write_summary(run, summarise(records, SCORES), about)
+    memory = keep_memory(data, order, run)
+    write_summary(run, summarise(records, SCORES), about | {"sentence": memory.sentence})
+    return memory
 
 
 def _links(model: Any, network: HigherOrderNetwork) -> pandas.DataFrame:
@@ -104,13 +114,3 @@ def _links(model: Any, network: HigherOrderNetwork) -> pandas.DataFrame:
             "probability": probability[best],
         }
     )
-
-
-def _communities(found: Any) -> pandas.DataFrame:
-    """Return the community of each entity as a table."""
-    import pandas as pd
-
-    if isinstance(found, pd.DataFrame):
-        return found
-    series = pd.Series(found)
-    return pd.DataFrame({"node": series.index.astype(str), "community": series.to_numpy()})

@@ -1,0 +1,179 @@
+"""From a table to predictions: planted memory is found, everything is written, a stop costs little."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import honlearn as hl
+from honlearn.errors import HonlearnError, InputError
+from honlearn.pipeline.learn import Reports
+from honlearn.pipeline.outcome import Learned
+from honlearn.pipeline.validation import Spread, Validation
+from honlearn.pipeline.words import Memories, headline
+from honlearn.results.learned import read_learned
+
+SMALL = {"n_learners": 2, "widths": (8, 8), "max_epochs": 8}
+CALM = Memories(0, 0, 12, 0.05)
+
+
+def _events(paths_a_group: int = 150, seed: int = 0) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return clicks in two groups of pages that share a hub, and the group of each page but four."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for user in range(2 * paths_a_group):
+        group = "ab"[user % 2]
+        pages = [f"{group}{i}" for i in random.integers(0, (10, 3, 10, 10))]
+        walk = [pages[0], pages[1], "hub", pages[2], pages[3]]
+        rows += [(user, 10 * step, page) for step, page in enumerate(walk)]
+    labels = {f"{group}{i}": group for group in "ab" for i in range(8)}
+    table = pd.DataFrame(rows, columns=["user", "time", "page"])
+    return table.sample(frac=1, random_state=seed), labels
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Learned, object]:
+    table, labels = _events()
+    out = tmp_path_factory.mktemp("learned") / "out"
+    return hl.learn(table, labels, output=out, quick=True, folds=3, settings=SMALL), out
+
+
+def test_everything_is_written_and_agrees(learned) -> None:
+    found, out = learned
+    assert {path.name for path in out.iterdir()} == {
+        "predictions.csv",
+        "model",
+        "network.hon",
+        "report.html",
+        "run",
+    }
+    table = pd.read_csv(out / "predictions.csv")
+    assert sorted(table["node"]) == sorted(found.network.vocabulary.names)
+    fresh = table[table["known_label"].isna()]
+    assert set(fresh["node"]) == {"a8", "a9", "b8", "b9", "hub"}
+    assert fresh.index.tolist() == list(range(5)), "entities without a label come first"
+    assert (table["in_training"] == table["known_label"].notna()).all()
+    # The folder's model says the same as the table.
+    model = hl.load_model(out / "model")
+    assert model.predict(table["node"].tolist()).tolist() == table["label"].tolist()
+    assert hl.load_network(out / "network.hon") == found.network
+    assert found.headline in (out / "report.html").read_text()
+
+
+def test_pages_without_a_label_are_predicted(learned) -> None:
+    found, _ = learned
+    table = found.predictions.set_index("node")
+    assert table.loc[["a8", "a9"], "label"].tolist() == ["a", "a"]
+    assert table.loc[["b8", "b9"], "label"].tolist() == ["b", "b"]
+    assert all("times" in text or "labelled" in text for text in table.loc[["a8", "b9"], "reasons"])
+
+
+def test_memory_at_the_hub_is_found(learned) -> None:
+    found, _ = learned
+    assert found.memories.contexts > 0
+    assert found.memories.entities >= 1
+    assert len(found.network.family("hub")) > 1
+
+
+def test_the_run_can_be_drawn_again(learned, tmp_path) -> None:
+    from honlearn.report.build import write_report
+
+    found, out = learned
+    facts = read_learned(out / "run")
+    assert facts is not None
+    assert len(facts.entities) == len(found.predictions)
+    page = write_report(out / "run", tmp_path / "again.html").read_text()
+    assert found.headline in page
+
+
+def test_a_second_call_goes_on(learned) -> None:
+    found, out = learned
+    table, labels = _events()
+    seen: list[bool] = []
+
+    class Watcher:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            return None
+
+        def started(self, job):
+            seen.append(True)
+
+        def failed(self, job, error):
+            raise error
+
+        def __call__(self, job, record, ran):
+            assert not ran
+
+    again = hl.learn(
+        table,
+        labels,
+        output=out,
+        quick=True,
+        folds=3,
+        settings=SMALL,
+        reports=Reports(watch=lambda total: Watcher()),
+    )
+    assert not seen, "every fold was done before"
+    pd.testing.assert_frame_equal(again.predictions, found.predictions)
+
+
+def test_in_memory_and_in_a_notebook(learned) -> None:
+    table, labels = _events()
+    found = hl.learn(table, labels, quick=True, folds=3, settings=SMALL)
+    assert found.headline == learned[0].headline
+    assert found.html.startswith("<!doctype html>")
+    html = found._repr_html_()
+    assert "<table>" in html
+    assert repr(found).startswith("Learned(")
+
+
+def test_without_labels(tmp_path) -> None:
+    table, _ = _events(40)
+    found = hl.learn(table, output=tmp_path / "out", folds=3, settings={"max_epochs": 3, "n_learners": 1})
+    assert found.entities is None
+    assert found.headline.startswith("Knowing ")
+    assert {"memory.csv", "links.csv", "report.html", "model"} <= {
+        p.name for p in (tmp_path / "out").iterdir()
+    }
+    links = pd.read_csv(tmp_path / "out" / "links.csv")
+    assert links["probability"].is_monotonic_decreasing
+    linked = set(
+        zip(*found.network.first_order().to_pandas()[["source", "target"]].T.to_numpy(), strict=True)
+    )
+    assert not linked & set(zip(links["source"], links["target"], strict=True))
+
+
+def test_labels_of_other_nodes() -> None:
+    table, _ = _events(10)
+    with pytest.raises(InputError, match="none of the 2 labelled nodes is in the network"):
+        hl.learn(table, {"q1": "x", "q2": "y"}, quick=True)
+    with pytest.raises(InputError, match="at least 4 are needed"):
+        hl.learn(table, {"a1": "x", "b2": "y"}, quick=True)
+    with pytest.raises(HonlearnError, match="all labelled nodes are of the class 'x'"):
+        hl.learn(table, dict.fromkeys(["a1", "a2", "b1", "b2"], "x"), quick=True)
+
+
+@pytest.mark.parametrize(
+    ("first", "score", "p", "wanted"),
+    [
+        (0.5, 0.7, 0.004, "Where a path came from matters: it lifts the micro F1 from 0.50 to 0.70"),
+        (0.5, 0.7, 0.2, "cannot be told: the micro F1 goes from 0.50 to 0.70 (5 folds, p = 0.2)"),
+        (0.7, 0.5, 0.004, "Memory does not help to predict the labels: the micro F1 falls"),
+        (0.5, 0.7, None, "cannot be told: the micro F1 goes from 0.50 to 0.70 (5 folds)"),
+        (0.5, 0.7, 1e-5, "p < 0.001"),
+    ],
+)
+def test_the_headline_says_no_more_than_the_test(first, score, p, wanted) -> None:
+    found = Validation(Spread(score, 0.02), Spread(first, 0.02), p, 0.3, None, 5)
+    assert wanted in headline(found, Memories(3, 2, 12, 0.05))
+
+
+def test_the_headline_without_memory() -> None:
+    found = Validation(Spread(0.6, 0.02), None, None, 0.3, None, 5)
+    assert headline(found, CALM) == (
+        "Where a path came from tells nothing that could be shown: no context is significant (of 12 tested)."
+    )

@@ -1,0 +1,62 @@
+"""What is read and told: rows, rows left out, entities that no step joins."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from honlearn.errors import InputError
+from honlearn.paths.empty_ids import count_empty_ids
+from honlearn.paths.paths import Paths
+from honlearn.pipeline.reading import read_table
+
+TABLE = pd.DataFrame(
+    {
+        "user": [1, 1, 1, 2, 2, 3, None, 4, 4],
+        "time": [1, 2, 3, 1, 2, 1, 1, 1, 2],
+        "page": ["a", "b", None, "b", "a", "z", "a", "", "b"],
+    }
+)
+
+
+def test_the_summary_adds_up() -> None:
+    paths, summary = read_table(TABLE, {})
+    assert summary.guess is not None
+    assert summary.rows == 9
+    assert summary.left_out == {"user": 1, "page": 2}
+    assert sum(summary.left_out.values()) + len(paths.codes) == summary.rows
+    assert (summary.paths, summary.steps, summary.entities) == (4, 2, 3)
+    assert summary.alone == ("z",)
+    text = "\n".join(summary.lines())
+    assert "1 without 'user', 2 without 'page'" in text
+    assert "only in paths of one entity and are not in the network: z" in text
+
+
+def test_a_row_that_lacks_two_ids_counts_once() -> None:
+    table = pd.DataFrame({"user": [None, 1], "page": [None, "a"]})
+    assert count_empty_ids(table, sequence="user", entity="page").by_column == {"user": 1}
+
+
+def test_an_error_where_it_is_asked_for() -> None:
+    with pytest.raises(InputError, match="on_empty"):
+        read_table(TABLE, {"on_empty": "error"})
+
+
+def test_a_guess_is_confirmed_or_refused() -> None:
+    asked = []
+    read_table(TABLE, {}, lambda guess: asked.append(guess) or True)
+    assert len(asked) == 1
+    with pytest.raises(InputError, match=r"the columns are not clear; the guess is --sequence user"):
+        read_table(TABLE, {}, lambda guess: False)
+
+
+def test_paths_are_taken_as_they_are() -> None:
+    given = Paths.from_lists([["A", "B"], ["C"]], counts=[3, 2])
+    paths, summary = read_table(given, {})
+    assert paths is given
+    assert (summary.paths, summary.steps, summary.alone) == (5, 3, ("C",))
+
+
+def test_no_path_of_two() -> None:
+    with pytest.raises(InputError, match="no path has two entities"):
+        read_table([["A"], ["B"]], {})
