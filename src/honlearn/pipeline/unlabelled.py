@@ -55,7 +55,7 @@ def learn_unlabelled(
     links, right = tables["links"], memory.rows[best - 1]["top1"]
     text = (
         f"Next steps are predicted best from {remembers}: the likeliest is right for "
-        f"{memory.rows[best - 1]['top1']:.0%} of the steps of held-out paths. {len(links):,} links that were "
+        f"{right:.0%} of the steps of held-out paths. {len(links):,} links that were "
         "not seen are listed by how much they are to be expected."
     )
     return Learned(
