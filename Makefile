@@ -8,7 +8,7 @@ export VENV
 help:            ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 10
 
-demo:            ## the bundled US flights: build, inspect, compare, predict
+demo:            ## the bundled US flights: from itineraries to predictions and a page
 	@scripts/setup.sh
 	@$(VENV)/bin/honlearn demo $(ARGS)
 
