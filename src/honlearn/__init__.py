@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from honlearn.paths import Paths as Paths
     from honlearn.paths import read_paths as read_paths
     from honlearn.paths import stream_paths as stream_paths
+    from honlearn.pipeline.evaluation import evaluate as evaluate
     from honlearn.pipeline.learn import learn as learn
     from honlearn.tasks import DGEClassifier as DGEClassifier
     from honlearn.tasks import DGELinkPredictor as DGELinkPredictor
@@ -51,6 +52,7 @@ _HOME = {
     "from_edges": "honlearn.hon.edgelist",
     "from_networkx": "honlearn.hon.networkx_graphs",
     "grow": "honlearn.hon",
+    "evaluate": "honlearn.pipeline.evaluation",
     "learn": "honlearn.pipeline.learn",
     "load_counts": "honlearn.hon.counts_file",
     "load_network": "honlearn.hon",

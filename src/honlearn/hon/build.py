@@ -35,6 +35,7 @@ from honlearn.seeds import generator, root_seed
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
     from honlearn.hon.steps.model import PathScores, StepModel
 
@@ -244,6 +245,12 @@ class GramCounts:
             )
         vocabulary, codes = join_vocabularies(self.vocabulary, more.vocabulary)
         return GramCounts(merge_tries(self._trie, more._trie, codes, len(vocabulary)), vocabulary)
+
+    def plot_memory(self, top: int = 12, alpha: float = 0.05) -> Figure:
+        """Return the contexts that tell most; see :func:`honlearn.hon.figures.plot_memory`."""
+        from honlearn.hon.figures import plot_memory
+
+        return plot_memory(self, top, alpha)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the counts to a file ``.counts``; :func:`honlearn.load_counts` reads it back."""

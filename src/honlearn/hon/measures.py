@@ -1,7 +1,7 @@
 """What a network tells about its flow: methods of :class:`HigherOrderNetwork` whose work is done elsewhere.
 
-In: the network itself. Out: tables of ranks, visits and modules, and paths that it makes. Each module is
-imported when it is asked for.
+In: the network itself. Out: tables of ranks, visits and modules, paths that it makes, and a picture. Each
+module is imported when it is asked for.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
     from honlearn.hon.network import HigherOrderNetwork
     from honlearn.paths.paths import Paths
@@ -47,3 +48,9 @@ class NetworkMeasures:
         from honlearn.hon.communities import communities
 
         return communities(self._network, by=by, seed=seed, trials=trials)
+
+    def plot(self, entity: str, top: int = 6) -> Figure:
+        """Return where one came from and goes to at an entity; see :func:`honlearn.hon.figures.plot_flow`."""
+        from honlearn.hon.figures import plot_flow
+
+        return plot_flow(self._network, entity, top)

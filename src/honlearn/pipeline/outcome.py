@@ -22,6 +22,7 @@ from honlearn.writing.atomic import atomic_text
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
 _SHOWN = 10
 
@@ -66,6 +67,14 @@ class Learned:
         if self.entities is not None:
             return self.entities.table()
         return self.tables["links"]
+
+    def plot(self) -> Figure:
+        """Return the score of each fold with and without memory; without labels, bits per step by order."""
+        from honlearn.pipeline.figures import plot_orders, plot_validation
+
+        if self.validation is not None:
+            return plot_validation(self.validation, self.headline)
+        return plot_orders(self.tables["memory"], self.headline)
 
     def save(self, folder: str | os.PathLike[str], *, with_model: bool = True) -> Path:
         """Write predictions, model, network, tables and page to a folder, and return it."""

@@ -25,10 +25,11 @@ FIRST_ORDER = "g1"
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and standard deviation over folds."""
+    """Mean and standard deviation over folds, and the value of each fold."""
 
     mean: float
     deviation: float
+    values: tuple[float, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.mean:.2f} ± {self.deviation:.2f}"
@@ -119,4 +120,4 @@ def _validation(data: NodeData, records: Sequence[Record]) -> Validation:
 
 def _spread(records: Sequence[Record]) -> Spread:
     values = [record.score("micro_f1") for record in records]
-    return Spread(fmean(values), stdev(values) if len(values) > 1 else 0.0)
+    return Spread(fmean(values), stdev(values) if len(values) > 1 else 0.0, tuple(values))
