@@ -144,6 +144,24 @@ def implied_scores(proba: NDArray[np.floating], curve: Rows) -> Rows:
     return np.asarray(np.interp(np.asarray(proba, np.float64), np.linspace(0, 1, GRID), curve))
 
 
+def crossed_p_values(scores: Rows, labels: NDArray[np.int64], parts: int = 5) -> Rows:
+    """Return the p-value of each class of calibration examples, [n, C], by the examples of the other parts.
+
+    Example i is in part i mod `parts`, and its scores [n, C] are compared with those of the true classes of
+    all examples in other parts. What sets of these p-values cover is what the examples tell of themselves.
+
+    >>> scores = np.array([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
+    >>> crossed_p_values(scores, np.array([0, 1, 0, 1]), 2).round(2).tolist()
+    [[1.0, 0.33], [0.33, 0.67], [0.67, 0.33], [0.33, 0.33]]
+    """
+    part = np.arange(len(labels)) % parts
+    of_truth, out = scores[np.arange(len(labels)), labels], np.empty(scores.shape)
+    for number in range(parts):
+        own = part == number
+        out[own] = p_values(scores[own], of_truth[~own])
+    return out
+
+
 def check_alpha(owner: str, alpha: object) -> float:
     """Return how often a set may lack the true class, or raise a ParameterError unless it is a share."""
     return check_real(owner, "alpha", alpha, 0, 1)

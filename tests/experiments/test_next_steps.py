@@ -11,8 +11,10 @@ from honlearn.errors import InputError, ParameterError
 from honlearn.experiments.next_models import MODELS, ask, popular
 from honlearn.experiments.next_steps import NextData, evaluate_next, keep_memory, measured, plan_next
 from honlearn.hon.build import count_grams
+from honlearn.hon.steps.sets import StepSets
 from honlearn.paths.paths import Paths
 from honlearn.results.record import Record
+from honlearn.seeds import derive_seed
 
 PATHS = Paths.from_lists([["A", "C", "D"], ["B", "C", "E"], ["A", "C", "D", "B"]], counts=[40, 40, 20])
 
@@ -56,6 +58,26 @@ def test_a_run_has_one_record_per_job_and_goes_on(tmp_path: Path) -> None:
     one.check_whole("line")
     trained, tested = data.parts(0)
     assert (trained.total, tested.total) == (50, 50)
+
+
+def test_models_that_know_the_end_have_sets_of_next_steps(tmp_path: Path) -> None:
+    data = NextData.by_path(PATHS, folds=2, seed=3)
+    jobs = plan_next(data, ["back-off", "popular"], 2)
+    records = {(j.model, j.order, j.fold): r for j, r, _ in evaluate_next(data, jobs, tmp_path)}
+    one = records["back-off", 2, 1]
+    assert records["popular", 0, 1].scores.get("coverage_90") is None
+    # By hand: the sets before every step of every test path, and whether they hold it.
+    train, test = data.parts(1)
+    sets = StepSets.of(train, 2, seed=derive_seed(data.seed, "next", "sets", 1))
+    held, sizes, steps = 0.0, 0, 0
+    for path, count in zip(test, test.counts.tolist(), strict=True):
+        found = sets.next_sets([path[:i] for i in range(len(path) + 1)], 0.1)
+        names = [*path, "<end>"]
+        held += count * np.mean([name in found.names(row) for row, name in enumerate(names)])
+        sizes += count * int(found.sizes.sum())
+        steps += count * len(names)
+    assert one.score("coverage_90") == pytest.approx(held / test.total)
+    assert one.score("set_size_90") == pytest.approx(sizes / steps)
 
 
 def test_the_recurrent_network_learns_memory_and_repeats_itself() -> None:

@@ -15,6 +15,7 @@ from honlearn.experiments.path_classes import PathData, evaluate_paths, plan_pat
 from honlearn.experiments.path_models import MODELS, MajorityOfPaths, parameters_of
 from honlearn.paths.paths import Paths
 from honlearn.results.metrics import area_under_roc
+from honlearn.seeds import derive_seed
 
 LISTS = [["A", "B", "C"], ["C", "B", "A"], ["B", "C", "D"]] * 12
 LABELS = ["on", "back", "on"] * 12
@@ -59,6 +60,22 @@ def test_records_and_resuming(tmp_path: Path) -> None:
     assert by["majority"].score("auroc") == 0.5
     assert by["path-classifier"].score("auroc") == 1.0
     assert by["path-classifier"].score("log_loss") < by["bag-of-entities"].score("log_loss")
+
+
+def test_records_have_coverage_and_size_of_sets(tmp_path: Path) -> None:
+    labels = [label if i % 7 else "rare" for i, label in enumerate(LABELS)]
+    data = PathData(DATA.paths, DATA.ids, labels)
+    jobs = plan_paths(data, ["path-classifier", "majority"], 2, [0], {"vectors": 0, "order": 1, "C": 1.0})
+    found = {(j.model, j.configuration.fold): (j, r) for j, r, _ in evaluate_paths(data, jobs, tmp_path)}
+    assert found["majority", 0][1].scores.get("coverage_90") is None
+    job, record = found["path-classifier", 0]
+    train = np.setdiff1d(np.arange(36), job.test)
+    model = MODELS["path-classifier"](derive_seed(0, "fit", 0), **job.settings)
+    model.fit(DATA.paths.take(train), np.array(labels)[train])
+    sets = model.predict_set(DATA.paths.take(job.test), 0.2).labels
+    right = [labels[i] in one for i, one in zip(job.test, sets, strict=True)]
+    assert record.score("coverage_80") == pytest.approx(np.mean(right))
+    assert record.score("set_size_80") == pytest.approx(np.mean([len(one) for one in sets]))
 
 
 def test_predictions_that_are_asked_for_and_missing_are_made(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from honlearn.errors import FormatError
 from honlearn.experiments.registry import find_model
 from honlearn.tasks.card_text import MARK, escaped, is_own, markdown
 from honlearn.tasks.fit_facts import Clock, read_facts
-from honlearn.tasks.held_scores import held_scores
+from honlearn.tasks.held_scores import held_scores, held_set_scores
 from honlearn.tasks.temperature import tempered
 
 _SMALL: dict[str, Any] = {"n_learners": 2, "widths": (4, 4), "max_epochs": 2, "n_threads": 1}
@@ -107,6 +107,30 @@ def test_scores_of_what_was_held_back_by_other_means() -> None:
         1.96 * np.sqrt(found["accuracy"] * (1 - found["accuracy"]) / 199), rel=1e-3
     )
     assert held_scores(proba[:0], labels[:0]) == {}
+
+
+@pytest.mark.parametrize(("name", "task"), [("dge-bag", "nodes"), ("", "paths")])
+def test_a_card_has_the_sets_of_what_was_held_back(name: str, task: str, tmp_path: Path) -> None:
+    fitted(name, task).save(tmp_path)
+    rows = hl.model_card(tmp_path)["prediction_sets"]
+    assert [row["asked"] for row in rows] == [0.8, 0.9, 0.95]
+    assert [row["mean_size"] for row in rows] == sorted(row["mean_size"] for row in rows)
+    assert "| asked | coverage | mean size |" in (tmp_path / "README.md").read_text("utf-8")
+
+
+def test_sets_of_what_was_held_back_by_other_means() -> None:
+    rng = np.random.default_rng(1)
+    proba, labels = rng.dirichlet(np.ones(3), 31), rng.integers(0, 3, 31)
+    found = held_set_scores(proba, labels)
+    sets = []
+    for i in range(31):
+        others = [j for j in range(31) if j % 5 != i % 5]
+        # How many true classes of the others are no more probable than this class is.
+        worse = [sum(proba[j, labels[j]] <= p for j in others) for p in proba[i]]
+        sets.append({c for c in range(3) if (1 + worse[c]) / (1 + len(others)) > 0.2})
+    assert found["coverage_80"] == pytest.approx(np.mean([labels[i] in one for i, one in enumerate(sets)]))
+    assert found["set_size_80"] == pytest.approx(np.mean([len(one) for one in sets]))
+    assert held_set_scores(proba[:1], labels[:1]) == {}
 
 
 def test_a_card_of_paths_has_what_was_tried_and_the_temperature(tmp_path: Path) -> None:

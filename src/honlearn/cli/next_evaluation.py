@@ -22,6 +22,8 @@ COLUMNS = {
     "top-1": ("top1", 3),
     "top-5": ("top5", 3),
     "MRR": ("mrr", 3),
+    "in sets of 90 %": ("coverage_90", 3),
+    "set size": ("set_size_90", 1),
     "fit s": ("fit_seconds", 1),
     "CPU s": ("fit_cpu_seconds", 1),
 }

@@ -155,6 +155,8 @@ MODELS: dict[str, Predict] = {
 }
 BY_ORDER = ("back-off", "network")
 """Models that are tried with each order."""
+WITH_SETS = ("back-off", "first-order")
+"""Models whose probabilities can be calibrated for sets, END among the outcomes."""
 
 
 def find_next_model(name: str) -> str:

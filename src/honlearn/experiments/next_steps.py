@@ -3,7 +3,8 @@
 In: paths, names of models, a highest order and a run folder. Out: records in that folder, each on the disk as
 soon as it is known. Paths are divided into folds by a seed, or at a moment into earlier ones to learn from
 and later ones to test on; every model is trained on the same paths and asked about the same steps: top-1 and
-top-5 accuracy, mean reciprocal rank, bits per step, all and by position.
+top-5 accuracy, mean reciprocal rank, bits per step, all and by position. Models that know where paths end
+are also asked for sets of next steps.
 """
 
 from __future__ import annotations
@@ -18,11 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import FormatError, InputError, check_integer
-from honlearn.experiments.next_models import BY_ORDER, LONGEST_LIST, MODELS, StepScores, find_next_model
+from honlearn.experiments.next_models import (
+    BY_ORDER,
+    LONGEST_LIST,
+    MODELS,
+    WITH_SETS,
+    StepScores,
+    find_next_model,
+)
 from honlearn.experiments.runner import Watch, run_all
 from honlearn.hon.steps.memory import divided, gain_of_parts, weighted
 from honlearn.paths.paths import Paths
 from honlearn.results.artefacts import Memory, read_memory, write_memory
+from honlearn.results.calibration import LEVELS, SET_SCORES
 from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
 from honlearn.results.records import digest_of, paths_digest
 from honlearn.seeds import derive_seed
@@ -36,6 +45,7 @@ SCORES = (
     "top5",
     "mrr",
     *(f"{name}_after_{n}" for n in POSITIONS for name in ("bits", "top1")),
+    *SET_SCORES,
 )
 
 
@@ -164,7 +174,27 @@ def run_next_job(job: NextJob, data: NextData) -> Record:
         fit_cpu_seconds=round(done_cpu - cpu, 4),
         finished=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
     )
-    return Record(job.digest, job.configuration, measured(scores, weight), sizes, times, versions())
+    found = measured(scores, weight) | measured_sets(job, train, test, data.seed)
+    return Record(job.digest, job.configuration, found, sizes, times, versions())
+
+
+def measured_sets(job: NextJob, train: Paths, test: Paths, seed: int) -> dict[str, float | None]:
+    """Return coverage (mean over test paths) and mean size of sets of next steps, END among the outcomes.
+
+    Of the smoothed models alone: the model of a set is that of nine tenths of the training paths, and the
+    others calibrate it (:class:`honlearn.hon.steps.sets.StepSets`). Others have none, and so has a training
+    part of too few paths.
+    """
+    from honlearn.hon.steps.sets import PARTS, StepSets
+
+    if job.model not in WITH_SETS or train.total < PARTS:
+        return {}
+    sets = StepSets.of(train, max(job.order, 1), seed=derive_seed(seed, "next", "sets", job.fold))
+    found: dict[str, float | None] = {}
+    for level in LEVELS:
+        one = sets.coverage(test, (100 - level) / 100)
+        found |= {f"coverage_{level}": one.paths, f"set_size_{level}": one.size}
+    return found
 
 
 def _weights(test: Paths, scores: StepScores) -> NDArray[np.int64]:

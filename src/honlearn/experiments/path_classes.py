@@ -25,13 +25,14 @@ from honlearn.experiments.predictions import Predictions
 from honlearn.experiments.runner import Watch, run_all
 from honlearn.paths.paths import Paths
 from honlearn.results.artefacts import answers_path
+from honlearn.results.calibration import SET_SCORES
 from honlearn.results.metrics import area_under_roc
 from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
 from honlearn.results.records import digest_of, paths_digest
 from honlearn.seeds import derive_seed
 from honlearn.versions import versions
 
-SCORES = ("log_loss", "auroc", "micro_f1", "macro_f1", "accuracy", "ece", "brier")
+SCORES = ("log_loss", "auroc", "micro_f1", "macro_f1", "accuracy", "ece", "brier", *SET_SCORES)
 # The page draws each path that was tested; of more than these it would grow beyond what browsers show well.
 MOST_KEPT = 20_000
 
@@ -101,9 +102,8 @@ def run_path_job(job: PathJob, data: PathData, artefacts_in: Path | None = None)
         proba = estimator.predict_proba(data.paths.take(job.test))
     done, done_cpu = time.perf_counter(), time.process_time()
     classes = np.unique(labels)
-    whole = np.zeros((len(job.test), len(classes)), np.float32)
-    whole[:, np.searchsorted(classes, estimator.classes_)] = proba
-    predictions = Predictions([data.ids[row] for row in job.test], classes, whole, None)
+    whole, values = _over_all(estimator, proba, classes)
+    predictions = Predictions([data.ids[row] for row in job.test], classes, whole, None, values)
     truth = labels[job.test]
     if artefacts_in is not None:
         keep_node_answers(artefacts_in, job.digest, estimator, predictions, truth)
@@ -124,6 +124,23 @@ def run_path_job(job: PathJob, data: PathData, artefacts_in: Path | None = None)
         finished=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
     )
     return Record(job.digest, asked, found, sizes, times, versions())
+
+
+def _over_all(
+    estimator: Any, proba: NDArray[np.floating], classes: NDArray[Any]
+) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
+    """Return probabilities over all classes [n, C], and p-values of sets where the estimator has sets.
+
+    A class that was never trained on has no probability and is in no set.
+    """
+    own = np.searchsorted(classes, estimator.classes_)
+    whole = np.zeros((len(proba), len(classes)), np.float32)
+    whole[:, own] = proba
+    if not getattr(estimator, "has_sets", False):
+        return whole, None
+    values = np.zeros((len(proba), len(classes)))
+    values[:, own] = estimator.calibration_.p_values(proba, class_conditional=False)
+    return whole, values
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ SCORES: Mapping[str, Mapping[str, tuple[str, bool]]] = {
         "top1": ("top-1", True),
         "top5": ("top-5", True),
         "mrr": ("MRR", True),
+        "coverage_90": ("coverage of 90 % sets, mean over paths", True),
+        "set_size_90": ("size of 90 % sets", False),
     },
     "paths": {
         "log_loss": ("log loss", False),
@@ -56,6 +58,8 @@ SCORES: Mapping[str, Mapping[str, tuple[str, bool]]] = {
         "macro_f1": ("macro F1", True),
         "ece": ("calibration error", False),
         "brier": ("Brier score", False),
+        "coverage_90": ("coverage of 90 % sets", True),
+        "set_size_90": ("size of 90 % sets", False),
     },
 }
 TASKS = {"nodes": "classes of nodes", "links": "links", "next": "next steps", "paths": "classes of paths"}

@@ -16,6 +16,8 @@ BINS = 10
 # Coverages that sets are asked for, and shares of the nodes that are answered, in percent.
 LEVELS = (80, 90, 95)
 ANSWERED = (50, 80)
+SET_SCORES = tuple(f"{name}_{level}" for level in LEVELS for name in ("coverage", "set_size"))
+"""What records have of prediction sets."""
 
 
 class Reliability(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from honlearn.results.calibration import ANSWERED, LEVELS, coverage_interval
+from honlearn.results.calibration import ANSWERED, SET_SCORES, coverage_interval
 from honlearn.results.metrics import corrected_t_test
 from honlearn.results.record import Record
 from honlearn.writing.atomic import atomic_text
@@ -21,7 +21,7 @@ from honlearn.writing.atomic import atomic_text
 SCORES = (
     *("micro_f1", "macro_f1", "log_loss", "accuracy", "single_micro_f1", "gain", "disagreement"),
     *("ece", "brier", *(f"accuracy_of_{share}" for share in ANSWERED)),
-    *(f"{name}_{level}" for level in LEVELS for name in ("coverage", "set_size")),
+    *SET_SCORES,
 )
 
 

@@ -10,11 +10,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from honlearn.conformal import ScoreRule, crossed_p_values
 from honlearn.tasks.held import log_losses
 
 # Half widths of 95 % intervals are so many standard errors.
 _Z = 1.959964
 _BINS = 10
+# Coverages that sets are asked for, in percent.
+LEVELS = (80, 90, 95)
 
 
 def held_scores(proba: NDArray[np.float32], labels: NDArray[np.int64]) -> dict[str, float]:
@@ -46,6 +49,26 @@ def held_scores(proba: NDArray[np.float32], labels: NDArray[np.int64]) -> dict[s
         "brier": float(squares.mean()),
         "calibration_error": float(apart),
     }
+
+
+def held_set_scores(proba: NDArray[np.floating], labels: NDArray[np.int64]) -> dict[str, float]:
+    """Return coverage and mean size of the sets of held-back examples, for each of :data:`LEVELS`.
+
+    A set of one fifth of the examples is calibrated on the other four. This tells how large sets are; that
+    held-back examples are like new ones it cannot tell. Empty where fewer than two were held back.
+
+    >>> held_set_scores(np.eye(2)[[0, 1] * 20], np.array([0, 1] * 20))["coverage_90"]
+    1.0
+    """
+    if len(labels) < 2:
+        return {}
+    scores = ScoreRule("lac").scores(proba, np.zeros(len(proba)))
+    values, found = crossed_p_values(scores, labels), {}
+    for level in LEVELS:
+        inside = values > (100 - level) / 100
+        found[f"coverage_{level}"] = float(inside[np.arange(len(labels)), labels].mean())
+        found[f"set_size_{level}"] = float(inside.sum(1).mean())
+    return found
 
 
 def _half_width(values: NDArray[np.float64]) -> float:

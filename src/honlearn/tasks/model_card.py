@@ -16,6 +16,7 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.stored import Fields
 from honlearn.tasks.card_limits import limits
 from honlearn.tasks.fit_facts import FitFacts
+from honlearn.tasks.held_scores import LEVELS
 
 if TYPE_CHECKING:
     import os
@@ -24,7 +25,7 @@ Section = Any
 _TRIED = ("learner", "edge_power", "order", "tau", "nodes", "loss", "gain", "standard_error", "share")
 # What scores of the whole model tell of its probabilities.
 _CALIBRATION = ("calibration_error", "brier")
-_SETS = "prediction_sets"
+_SETS = tuple(f"{name}_{level}" for level in LEVELS for name in ("coverage", "set_size"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +148,10 @@ def _held_back(model: Described) -> Section:
     config = model.config
     found: list[dict[str, Any]] = []
     if model.facts is not None and model.facts.scores:
-        own = {name: value for name, value in model.facts.scores.items() if name not in _CALIBRATION}
-        found.append({"part": "whole model", **own})
+        own = {
+            name: value for name, value in model.facts.scores.items() if name not in (*_CALIBRATION, *_SETS)
+        }
+        found += [{"part": "whole model", **own}] if own else []
     if config.has("search_results"):
         losses = [row.number("loss") for row in config.mappings("search_results") if row.has("loss")]
         return [{"log_loss": min(losses)}] if losses else []
@@ -174,7 +177,13 @@ def _calibration(model: Described) -> Section:
 
 
 def _prediction_sets(model: Described) -> Section:
-    return model.config.rows(_SETS) if model.config.has(_SETS) else []
+    """Return coverage and mean size of the sets of held-back examples, by the coverage asked for."""
+    scores = {} if model.facts is None else model.facts.scores
+    return [
+        {"asked": level / 100, "coverage": scores[coverage], "mean_size": scores[size]}
+        for level, coverage, size in ((n, f"coverage_{n}", f"set_size_{n}") for n in LEVELS)
+        if coverage in scores and size in scores
+    ]
 
 
 def _training(model: Described) -> Section:

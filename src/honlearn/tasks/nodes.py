@@ -23,7 +23,7 @@ from honlearn.paths.paths import Paths
 from honlearn.tasks import parameters as check
 from honlearn.tasks.component import Component, members_table, mixed_proba
 from honlearn.tasks.fit_facts import Clock
-from honlearn.tasks.held_scores import held_scores
+from honlearn.tasks.held_scores import held_scores, held_set_scores
 from honlearn.tasks.inputs import Labels, Names, Weights
 from honlearn.tasks.nested import AUTO, refuse_old
 from honlearn.tasks.node_fit import NodeFitting
@@ -153,8 +153,8 @@ class DGEClassifier(NodeFitting):
         self._fit(X, y, sample_weight)
         classes, known = self._prepare(X, y, sample_weight)
         facts, held = clock.facts("nodes", classes[known.labels], known.nodes), self.held_back_.known()
-        scores = held_scores(tempered(held.proba, self.temperature_), held.labels)
-        self.fit_facts_ = replace(facts, scores=scores)
+        proba, truth = tempered(held.proba, self.temperature_), held.labels
+        self.fit_facts_ = replace(facts, scores=held_scores(proba, truth) | held_set_scores(proba, truth))
         return self
 
     def _saved_shape(self) -> Architecture:

@@ -8,6 +8,7 @@ logistic regression reads both. Its penalty is chosen, and its probabilities are
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from honlearn.paths.paths import Paths
 from honlearn.seeds import root_seed
 from honlearn.tasks import parameters as check
 from honlearn.tasks.fit_facts import Clock
+from honlearn.tasks.held_scores import held_set_scores
 from honlearn.tasks.html import Shown
 from honlearn.tasks.inputs import Labels, Weights
 from honlearn.tasks.logistic import choose_logistic, fit_logistic
@@ -149,7 +151,8 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.reading_: dict[str, Any] = {}
         self.n_parameters_ = self.logistic_.coef.size + self.logistic_.intercept.size
         labels = self.classes_[codes]
-        self.fit_facts_ = clock.facts("paths", labels, paths.codes, paths.offsets)
+        facts = clock.facts("paths", labels, paths.codes, paths.offsets)
+        self.fit_facts_ = replace(facts, scores=held_set_scores(*held))
         return self
 
     def predict_proba(self, X: Paths | Iterable[Sequence[object]]) -> NDArray[np.float64]:

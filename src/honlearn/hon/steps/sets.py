@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 # Bits of steps are kept as float32; no rounding may put the outcome at the threshold out of a set.
 _ROUNDED = 2.0**-18
+# One of so many parts of the paths is held out.
+PARTS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +138,7 @@ class StepSets:
 
     @classmethod
     def of(
-        cls, paths: Any, order: int = 3, *, parts: int = 10, seed: int | None = 0, **reader_options: Any
+        cls, paths: Any, order: int = 3, *, parts: int = PARTS, seed: int | None = 0, **reader_options: Any
     ) -> StepSets:
         """Return the model of paths, calibrated on one of `parts` parts of them, which it is not made of.
 
