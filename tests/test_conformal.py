@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honlearn.conformal import (
-    GRID,
     ScoreRule,
     check_alpha,
     class_p_values,
-    implied_coverage,
-    implied_scores,
+    crossed_p_values,
     link_p_values,
     p_values,
     threshold,
@@ -94,45 +92,14 @@ def test_adaptive_scores_are_sums_over_better_classes() -> None:
     assert np.allclose(ranked - plain, [[0, 0.4, 0.2], [0.2, 0, 0.4]])
 
 
-def test_implied_coverage_is_a_sum_over_classes_above() -> None:
-    proba = np.random.default_rng(3).dirichlet(np.ones(4), 50)
-    curve = implied_coverage(proba)
-    grid = np.linspace(0, 1, GRID)
-    assert np.allclose(curve, [(proba * (proba > t)).sum(1).mean() for t in grid])
-    assert (np.diff(curve) <= 0).all()
-    assert curve[[0, -1]].tolist() == pytest.approx([1, 0])
-
-
-def test_implied_scores_rank_as_lac_does() -> None:
-    proba, labels, uniform = exchangeable(3000, 4, 5)
-    own = implied_coverage(proba[:2000])
-    implied, lac = implied_scores(proba, own), ScoreRule("lac").scores(proba, uniform)
-    sets = [class_p_values(one[2000:], one[np.arange(2000), labels[:2000]]) > 0.1 for one in (implied, lac)]
-    assert (sets[0] == sets[1]).mean() > 0.999
-
-
-def test_a_weaker_model_for_calibration_is_put_on_the_scale_of_the_stronger() -> None:
-    # The weaker model sees a noisy view of what the stronger sees whole; both are right about their views.
-    random = np.random.default_rng(0)
-    view = random.normal(size=60_000)
-    side = 1 / (1 + np.exp(-2 * view))
-    labels = (random.random(len(view)) < side).astype(np.int64)
-    rough = np.digitize(view + 3 * random.normal(size=len(view)), np.linspace(-4, 4, 33))
-    mean = np.bincount(rough, labels) / np.maximum(np.bincount(rough), 1)
-    weak, strong = (np.stack([1 - p, p], 1) for p in (mean[rough], side))
-    cut = 30_000
-    coverage = []
-    for held, new in (
-        (1 - weak[:cut], 1 - strong[cut:]),
-        (
-            implied_scores(weak[:cut], implied_coverage(weak[:cut])),
-            implied_scores(strong[cut:], implied_coverage(strong[cut:])),
-        ),
-    ):
-        values = class_p_values(new, held[np.arange(cut), labels[:cut]])
-        coverage.append((values[np.arange(len(new)), labels[cut:]] > 0.1).mean())
-    assert abs(coverage[0] - 0.9) > 0.03
-    assert coverage[1] == pytest.approx(0.9, abs=0.01)
+def test_crossed_p_values_are_those_of_the_other_parts() -> None:
+    proba, labels, uniform = exchangeable(43, 3, 2)
+    scores = ScoreRule("aps").scores(proba, uniform)
+    found = crossed_p_values(scores, labels, 4)
+    for i in range(43):
+        known = [scores[j, labels[j]] for j in range(43) if j % 4 != i % 4]
+        brute = [(1 + sum(s >= x for s in known)) / (1 + len(known)) for x in scores[i]]
+        assert np.allclose(found[i], brute)
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.5, "0.1", None, float("nan"), True])

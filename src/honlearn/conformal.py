@@ -16,12 +16,11 @@ predictions. Scores:
     aps    Σ p_k over classes k more probable than y, + u p_y        (Romano et al. 2020: adaptive)
     raps   aps + penalty · max(0, rank of y − free)                  (Angelopoulos et al. 2021)
 
-    implied   the coverage that the probabilities imply for sets of all classes more probable than p_y
-
-with u uniform on [0, 1], one number for each example. For one model, `implied` ranks classes as lac does and
-gives the same sets. It differs where calibration examples were predicted by a weaker model than new ones (by
-fewer members of an ensemble, say): then p_y is on another scale in either, and lac covers too much. The
-coverage implied by the probabilities of either model is the scale on which they can be compared.
+with u uniform on [0, 1], one number for each example. Where calibration examples were predicted by other
+models than the new example, the score depends on who predicts. Comparing each calibration example i with the
+new one by the model that has not seen example i (jackknife+, cross-conformal prediction) gives a set of the
+same form, with s(x, y) taken anew for each i. It holds the true class with probability at least 1 − 2 alpha,
+and in practice with 1 − alpha (Barber et al. 2021): `jackknife` in :mod:`honlearn.tasks.crossed`.
 """
 
 from __future__ import annotations
@@ -34,9 +33,7 @@ from numpy.typing import NDArray
 from honlearn.errors import check_real
 
 Rows = NDArray[np.float64]
-KINDS = ("implied", "lac", "aps", "raps")
-# Thresholds at which an implied coverage is known.
-GRID = 2049
+KINDS = ("jackknife", "lac", "aps", "raps")
 
 
 @dataclass(frozen=True)
@@ -122,26 +119,6 @@ def class_p_values(scores: Rows, known: Rows, labels: NDArray[np.int64] | None =
         return p_values(scores, known)
     columns = [p_values(scores[:, code], known[labels == code]) for code in range(scores.shape[1])]
     return np.stack(columns, axis=1) if columns else np.ones_like(scores)
-
-
-def implied_coverage(proba: NDArray[np.floating]) -> Rows:
-    """Return for thresholds t from 0 to 1 the coverage that probabilities [B, C] imply, falling, [GRID].
-
-    Sets of the classes with p > t would hold the true class of a share (1/B) Σ_i Σ_c p_ic [p_ic > t] of the
-    examples, if the probabilities were right.
-
-    >>> curve = implied_coverage(np.array([[0.9, 0.1], [0.6, 0.4]]))
-    >>> [round(float(curve[round(t * (len(curve) - 1))]), 3) for t in (0, 0.2, 0.5, 0.8, 1)]
-    [1.0, 0.95, 0.75, 0.45, 0.0]
-    """
-    values = np.sort(np.asarray(proba, np.float64).ravel())
-    above = np.append(np.cumsum(values[::-1])[::-1], 0.0) / max(len(proba), 1)
-    return np.asarray(above[np.searchsorted(values, np.linspace(0, 1, GRID), side="right")])
-
-
-def implied_scores(proba: NDArray[np.floating], curve: Rows) -> Rows:
-    """Return the coverage that is implied at the probability of each class, of the shape of `proba`."""
-    return np.asarray(np.interp(np.asarray(proba, np.float64), np.linspace(0, 1, GRID), curve))
 
 
 def crossed_p_values(scores: Rows, labels: NDArray[np.int64], parts: int = 5) -> Rows:

@@ -53,13 +53,16 @@ MakeTrainer = Callable[[Part, TrainingOptions, Schedule, str], Trainer]
 class Fitted:
     """What a fit leaves: the state that predicts, the history of losses, epochs trained [L or 1] by learner.
 
-    `held` is what learners held back in the search.
+    `held` is what learners held back in the search, and `searched` are the weights at its end: those that
+    have not seen what was held back. They are of all learners that `held` has, which may be more than those
+    that predict in the end.
     """
 
     state: State
     history: list[dict[str, Any]]
     best_epochs: NDArray[np.int64]
     held: Held
+    searched: State | None = None
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ def fit_ensemble(
     shape: Architecture, learners: Sequence[int], options: Sequence[TrainingOptions], make: MakeTrainer
 ) -> Fitted:
     """Train the learners; `options` has one entry for each kind."""
-    parts, held, results, history = parts_of(shape, learners), [], [], []
+    parts, held, results, history, found = parts_of(shape, learners), [], [], [], []
     for part in parts:
         given = options[part.kind or 0]
         state, trainers = train_twice(given, partial(part.path, given.checkpoint), partial(make, part))
@@ -139,8 +142,13 @@ def fit_ensemble(
         history += [{**row, **kind} for row in histories(trainers)]
         results.append((state, _epochs(trainers, given)))
         held.append(trainers[0].held())
-    states = [state for state, _ in results]
-    return Fitted(merged_state(parts, states), history, _in_order(parts, results), joined_held(held))
+        found.append({name: tensor.cpu() for name, tensor in trainers[0].found().items()})
+    states, together = [state for state, _ in results], joined_held(held)
+    if len(parts) > 1:
+        order = _order(parts)
+        together = Held(together.positions[order], together.proba[order], together.truth[order])
+    searched = merged_state(parts, found)
+    return Fitted(merged_state(parts, states), history, _in_order(parts, results), together, searched)
 
 
 def _epochs(trainers: Sequence[TrainingLoop], options: TrainingOptions) -> NDArray[np.int64]:
@@ -177,13 +185,14 @@ def refit_only(
 ) -> Fitted:
     """Let learners of one kind that were searched in rounds go on together, on all examples."""
     names = rounds[0].state
-    state = {name: torch.cat([one.state[name] for one in rounds])[: shape.n_learners] for name in names}
+    searched = {name: torch.cat([one.state[name] for one in rounds]) for name in names}
+    state = {name: tensor[: shape.n_learners] for name, tensor in searched.items()}
     found = [epochs for one in rounds for epochs in one.best_epochs[0]][: shape.n_learners]
     held = joined_held([one.held for one in rounds])
     history = [row for one in rounds for row in one.history]
     given, (part,) = options[0], parts_of(shape, range(shape.n_learners))
     if not searches(given):
-        return Fitted(state, history, np.array(found, np.int64), held)
+        return Fitted(state, history, np.array(found, np.int64), held, searched)
     if given.restart:
         state = {}
     schedule = refit_schedule([found], given.refit)
@@ -195,7 +204,8 @@ def refit_only(
     state = {name: tensor.cpu() for name, tensor in trainer.fit().items()}
     history += [{**row, "phase": "refit"} for row in trainer.at.history]
     more = np.array(schedule[0], np.int64)
-    return Fitted(state, history, more if given.restart else more + np.array(found, np.int64), held)
+    epochs = more if given.restart else more + np.array(found, np.int64)
+    return Fitted(state, history, epochs, held, searched)
 
 
 def forget_checkpoints(shape: Architecture, options: Sequence[TrainingOptions]) -> None:

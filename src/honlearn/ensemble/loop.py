@@ -151,6 +151,10 @@ class TrainingLoop:
         ):
             while self.at.stage < self.n_stages:
                 self._fit_stage(advance)
+        return self.found()
+
+    def found(self) -> State:
+        """Return after `fit` the best state; of several stages, the states stacked along the learner axis."""
         if self.n_stages == 1:
             return self.finished[0]
         return {name: torch.cat([state[name] for state in self.finished]) for name in self.finished[0]}

@@ -7,6 +7,7 @@ the uncertainty of each prediction. Mixed into :class:`honlearn.DGEClassifier`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,29 +15,31 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from honlearn.conformal import GRID, KINDS, Rows, check_alpha, implied_coverage
+from honlearn.conformal import KINDS, Rows, check_alpha
 from honlearn.ensemble.examples import Examples
 from honlearn.ensemble.fitting import Fitted
-from honlearn.errors import FormatError, InputError, check_choice
-from honlearn.seeds import generator
-from honlearn.stored import Fields, check_arrays
+from honlearn.errors import InputError, ParameterError, check_choice, check_real
+from honlearn.stored import Fields
 from honlearn.tasks import parameters as check
+from honlearn.tasks.crossed import NAMES, Crossed, FitCounts, Kernel, count_fits
 from honlearn.tasks.held_back import PREFIX, HeldBack
 from honlearn.tasks.inputs import Names
 from honlearn.tasks.prediction_sets import PredictionSets, SetCalibration
-from honlearn.tasks.storage import ADVICE
+from honlearn.tasks.smoothed import AUTO, smoothed_p_values
 from honlearn.tasks.temperature import WIDEST, choose_temperature, tempered
 
 if TYPE_CHECKING:
     import pandas
 
+    from honlearn.engine.runtime import Runtime
     from honlearn.hon.network import HigherOrderNetwork
     from honlearn.tasks.component import Component
 
 
-_CURVE = PREFIX + "implied_coverage"
-# Nodes without a label that tell how sure a model is of new nodes.
-FEWEST_NEW, MOST_NEW = 30, 2000
+# Of larger tables of entities and classes no counts are made, and sets are those of the score 1 − p.
+MOST_COUNTS = 1_000_000
+# Entities that learners predict at once.
+_BLOCK = 16_384
 
 
 class Calibrated:
@@ -44,7 +47,7 @@ class Calibrated:
 
     held_back_: HeldBack
     temperature_: float = 1.0
-    set_curve_: Rows | None = None
+    fit_counts_: FitCounts | None = None
     if TYPE_CHECKING:
         components_: list[Component]
         classes_: NDArray[Any]
@@ -53,6 +56,9 @@ class Calibrated:
         network_: HigherOrderNetwork
         seed_: int
         _owner: str
+
+        def _runtime(self) -> Runtime:
+            """Return what computes; a subclass's."""
 
         def predict_proba(self, X: Names) -> NDArray[np.float32]:
             """Return class probabilities, [B, C]; a subclass's."""
@@ -69,12 +75,33 @@ class Calibrated:
         known, rows = self.held_back_.known(), self.held_back_.is_known
         weights = examples.weights[rows].astype(np.float64)
         self.temperature_ = choose_temperature(known.proba, known.labels, weights)
-        self.set_curve_ = None
-        # New nodes are alike those that have no label yet, as far as anything is known of them.
-        new = np.setdiff1d(np.arange(self.network_.n_entities, dtype=np.int32), examples.nodes)
-        if len(new) >= FEWEST_NEW:
-            some = generator(self.seed_, "implied coverage").permutation(new)[:MOST_NEW]
-            self.set_curve_ = implied_coverage(self.predict_proba(self._named(np.sort(some))))
+        self.fit_counts_ = None
+        if rows.any() and self.network_.n_entities * len(self.classes_) <= MOST_COUNTS:
+            components = zip(self.components_, results, strict=True)
+            crossed = [
+                Crossed(fitted.held, self._before_refit(one, fitted), one.share) for one, fitted in components
+            ]
+            of_kernel = None if self.kernel_proba_ is None else Kernel(self.kernel_proba_, self.kernel_share_)
+            told = (rows, known.proba, known.labels)
+            self.fit_counts_ = count_fits(crossed, of_kernel, told, self.temperature_)
+
+    def _before_refit(self, component: Component, fitted: Fitted) -> NDArray[np.float32]:
+        """Return what the learners of a component predicted for all entities at the end of the search.
+
+        From one drawn relative each, as for what they held back, [L, V, C]; learners that are pooled before
+        the classes are one.
+        """
+        assert fitted.searched is not None
+        model, n_learners = component.model, len(fitted.held.positions)
+        is_one = model.shape.is_joint or model.shape.variant == "batch"
+        if not is_one and n_learners != model.shape.n_learners:
+            model = replace(model, shape=replace(model.shape, n_learners=n_learners))
+        run = self._runtime()
+        inference = model.inference(model.restore(fitted.searched), run, 1)
+        codes = np.arange(self.network_.n_entities, dtype=np.int32)
+        with run.threads():
+            parts = [inference.votes(codes[i : i + _BLOCK])[0] for i in range(0, len(codes), _BLOCK)]
+        return np.concatenate([part[:n_learners] for part in parts], axis=1)
 
     @property
     def has_sets(self) -> bool:
@@ -84,7 +111,7 @@ class Calibrated:
     def _set_calibration(self) -> SetCalibration:
         known = self.held_back_.known()
         proba = tempered(known.proba, self.temperature_)
-        return SetCalibration(proba, known.labels, self._named(known.nodes), self.seed_, self.set_curve_)
+        return SetCalibration(proba, known.labels, self._named(known.nodes), self.seed_)
 
     def _named(self, codes: NDArray[np.int32]) -> list[str]:
         return [self.network_.vocabulary[int(code)] for code in codes]
@@ -94,8 +121,9 @@ class Calibrated:
         X: Names,
         alpha: float = 0.1,
         class_conditional: bool = False,
-        score: str = "implied",
+        score: str | None = None,
         proba: NDArray[np.float32] | None = None,
+        smoothing: float | str = 0.0,
     ) -> PredictionSets:
         """Return for each node the set of classes that holds the true one with probability 1 − alpha.
 
@@ -108,11 +136,17 @@ class Calibrated:
         class_conditional : bool, default False
             Ask for 1 − alpha in every class, not over all nodes. Classes with fewer than 1 / alpha − 1
             labelled nodes are then in every set.
-        score : {"implied", "lac", "aps", "raps"}, default "implied"
-            The score of :mod:`honlearn.conformal`. The default has the smallest sets; ``"aps"`` has larger
-            ones, which differ more between easy and hard nodes.
+        score : {"jackknife", "lac", "aps", "raps"}, optional
+            How well a class fits. None is ``"jackknife"``, 1 − p by the learners that held the calibration
+            nodes back (:mod:`honlearn.tasks.crossed`); where that is not known (entities of an update, very
+            large tables), ``"lac"``, 1 − p by the whole model; with `smoothing`, ``"aps"``, whose sets are
+            larger and differ more between easy and hard nodes.
         proba : array [B, C], optional
             What `predict_proba` returns for X, where it is known already.
+        smoothing : float or "auto", default 0
+            The weight, from 0 to 1, of the mean score of the neighbours (:mod:`honlearn.tasks.smoothed`), for
+            the scores of the whole model. ``"auto"`` chooses it on one half of the held-back nodes, and the
+            other half calibrates.
 
         Returns
         -------
@@ -121,7 +155,7 @@ class Calibrated:
         """
         check_is_fitted(self, "components_")
         share = check_alpha(f"{self._owner}.predict_set", alpha)
-        check_choice(f"{self._owner}.predict_set", "score", score, KINDS)
+        rule, weight = self._resolve_score(score, smoothing)
         if not self.has_sets:
             raise InputError(
                 f"{self._owner}.predict_set: no node was held back in this fit, so there is nothing to "
@@ -129,10 +163,36 @@ class Calibrated:
             )
         codes = check.node_codes(self._owner, self.network_, X, "predict_set")
         names = self._named(codes)
-        given = self.predict_proba(names) if proba is None else proba
-        values = self._set_calibration().p_values(given, names, score, bool(class_conditional))
+        apart = bool(class_conditional)
+        if rule == "jackknife":
+            assert self.fit_counts_ is not None
+            values = self.fit_counts_.p_values(codes, apart)
+        elif weight == 0:
+            given = self.predict_proba(names) if proba is None else proba
+            values = self._set_calibration().p_values(given, names, rule, apart)
+        else:
+            values = smoothed_p_values(self, codes, rule, weight, share, apart)
         trained = np.isin(codes, self.held_back_.nodes)
         return PredictionSets(names, self.classes_, values, share, trained)
+
+    def _resolve_score(self, score: str | None, smoothing: float | str) -> tuple[str, float | str]:
+        """Return the score and the weight of the neighbours, both checked."""
+        owner = f"{self._owner}.predict_set"
+        weight = smoothing if smoothing == AUTO else check_real(owner, "smoothing", smoothing, 0, 1)
+        if score is None:
+            plain = "lac" if self.fit_counts_ is None else "jackknife"
+            return ("aps" if weight else plain), weight
+        check_choice(owner, "score", score, KINDS)
+        if score == "jackknife" and weight:
+            raise ParameterError(
+                f"{owner}: 'smoothing' is for scores of the whole model; give score='lac', 'aps' or 'raps'"
+            )
+        if score == "jackknife" and self.fit_counts_ is None:
+            raise ParameterError(
+                f"{owner}: score='jackknife' is not known of a classifier that was updated, or that has more "
+                f"than {MOST_COUNTS:,} pairs of an entity and a class; leave 'score' out"
+            )
+        return score, weight
 
     def uncertainty(self, X: Names, members: NDArray[np.float32] | None = None) -> pandas.DataFrame:
         """Return how uncertain each prediction is, and why, in nats: one row for each node.
@@ -186,21 +246,14 @@ def uncertainty_config(model: Calibrated) -> dict[str, Any]:
 def uncertainty_tensors(model: Calibrated) -> dict[str, torch.Tensor]:
     """Return the tensors of the calibration of a model."""
     tensors = model.held_back_.tensors()
-    if model.set_curve_ is not None:
-        tensors[_CURVE] = torch.from_numpy(model.set_curve_)
-    return tensors
+    return tensors if model.fit_counts_ is None else tensors | model.fit_counts_.tensors(PREFIX)
 
 
 def restore_uncertainty(model: Calibrated, config: Fields, tensors: Mapping[str, torch.Tensor]) -> None:
     """Set the calibration of a classifier that is loaded, all of it checked."""
     config.only("temperature")
     model.temperature_ = config.number("temperature", 1 / WIDEST, WIDEST)
-    entities, classes, own = model.network_.n_entities, len(model.classes_), dict(tensors)
-    model.set_curve_ = None
-    if _CURVE in own:
-        curve = own.pop(_CURVE).numpy()
-        check_arrays({_CURVE: curve}, {_CURVE: ("f8", (GRID,))}, config.where, advice=ADVICE)
-        if curve.min() < 0 or curve.max() > 1.001 or (np.diff(curve) > 0).any():
-            raise FormatError(f"{config.where}: {_CURVE!r} is no falling coverage; {ADVICE}")
-        model.set_curve_ = curve
-    model.held_back_ = HeldBack.of_tensors(own, entities, classes, config.where)
+    entities, classes = model.network_.n_entities, len(model.classes_)
+    model.fit_counts_ = FitCounts.of_tensors(tensors, PREFIX, (entities, classes), config.where)
+    rest = {name: tensor for name, tensor in tensors.items() if name.removeprefix(PREFIX) not in NAMES}
+    model.held_back_ = HeldBack.of_tensors(rest, entities, classes, config.where)

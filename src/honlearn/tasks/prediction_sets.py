@@ -1,10 +1,10 @@
 """Prediction sets of a fitted classifier: for each node the classes that cannot be ruled out.
 
 In: what a model predicts for its examples held back (:mod:`honlearn.tasks.held_back`) and for new nodes. Out:
-:class:`PredictionSets`. This is cross-conformal prediction (Vovk 2015): scores of held-back predictions
-calibrate the prediction of the whole model. The arithmetic, and what it guarantees for exchangeable scores,
-is in :mod:`honlearn.conformal`; that held-back predictions are nearly exchangeable with those for new nodes
-is measured, not guaranteed (``docs/uncertainty.md``).
+:class:`PredictionSets`. By default a node is compared with held-back examples by the learners that held these
+back (:mod:`honlearn.tasks.crossed`). With another score (:class:`SetCalibration`), scores of held-back
+predictions calibrate the prediction of the whole model; that these are nearly exchangeable with those for new
+nodes is measured, not guaranteed (``docs/uncertainty.md``). The arithmetic is in :mod:`honlearn.conformal`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.conformal import Rows, ScoreRule, class_p_values, implied_coverage, implied_scores
+from honlearn.conformal import Rows, ScoreRule, class_p_values
 from honlearn.seeds import derive_seed
 
 if TYPE_CHECKING:
@@ -109,27 +109,24 @@ def uniform_of(seed: int, names: Sequence[str]) -> Rows:
 class SetCalibration:
     """What sets are calibrated on: held-back probabilities [n, C] at the temperature, and true classes [n].
 
-    `curve` is the coverage that the model's probabilities imply for nodes that it was not trained on, None
-    where there were too few of those in the fit.
+    `seed` and `names` decide the random numbers of adaptive scores.
     """
 
     proba: NDArray[np.float32]
     labels: NDArray[np.int64]
     names: Sequence[str]
     seed: int
-    curve: Rows | None
 
     def p_values(
         self, proba: NDArray[np.float32], names: Sequence[str], score: str, class_conditional: bool
     ) -> Rows:
         """Return the p-value of each class, [B, C], from the model's probabilities [B, C] of new nodes."""
-        if score == "implied":
-            own = implied_coverage(self.proba)
-            held = implied_scores(self.proba, own)
-            new = implied_scores(proba, own if self.curve is None else self.curve)
-        else:
-            rule = RULES[score]
-            held = rule.scores(self.proba, uniform_of(self.seed, self.names))
-            new = rule.scores(proba, uniform_of(self.seed, names))
+        new = scores_of(score, self.seed, proba, names)
+        held = scores_of(score, self.seed, self.proba, self.names)
         of_truth = np.take_along_axis(held, self.labels[:, None], 1)[:, 0]
         return class_p_values(new, of_truth, self.labels if class_conditional else None)
+
+
+def scores_of(score: str, seed: int, proba: NDArray[np.float32], names: Sequence[str]) -> Rows:
+    """Return the score of every class, [B, C], by the rule of this name."""
+    return RULES[score].scores(proba, uniform_of(seed, names))

@@ -69,6 +69,8 @@ def updated(model: DGEClassifier, source: Any, features: Any, **reader_options: 
     out.path_vectors_ = out.components_[0].path_vectors
     _kernels(out, model, networks, columns)
     out.held_back_ = _held_back(model.held_back_, rows, model.network_.n_entities)
+    # They are of the entities and paths of the fit.
+    out.fit_counts_ = None
     return out
 
 
