@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +40,29 @@ def test_a_link_without_a_neighbour_is_read_on_a_network_without_the_edges(case:
         assert reason.without == pytest.approx(expected, abs=1e-6)
     effects = [abs(found.effect(one)) for one in found.of_kind("neighbor")]
     assert effects == sorted(effects, reverse=True)
+
+
+def test_the_strongest_reasons_of_a_link_have_shapley_values() -> None:
+    model, network = fitted(LINKS[0]), tiny()[0]
+    found = model.explain("a0", "a3", top=50).of_kind("neighbor")
+    values, others = [one.value for one in found[:3]], list(found[3:])
+    assert len(others) >= 2
+    assert {one.value for one in others} == {None}
+
+    def score(gone: Sequence[Any]) -> float:
+        pairs = [network.vocabulary.codes(one.name.split(" – ")) for one in gone]
+        edited = hide_pairs(network, np.array(pairs)) if pairs else network
+        return float(model._on_network(edited).predict_proba([("a0", "a3")])[0, 1])
+
+    # Over all orders in which three neighbours, and the rest as one player, can leave.
+    players, expected = [[one] for one in found[:3]] + [others], np.zeros(4)
+    for order in itertools.permutations(range(4)):
+        gone: list[Any] = []
+        for player in order:
+            before = score(gone)
+            gone = gone + players[player]
+            expected[player] += (before - score(gone)) / 24
+    assert values == pytest.approx(expected[:3], abs=1e-6)
 
 
 def test_a_link_without_memory_has_only_base_nodes() -> None:

@@ -376,8 +376,8 @@ class DGELinkPredictor(EnsembleEstimator):
     ) -> Explanation:
         """Return why a link is expected or not: its probability without memories and neighbours of its ends.
 
-        Reasons are deleted from the network one at a time, the heaviest ``2 * top`` at either end; `top` of
-        them are told. `paths` are observed paths; without them support is counted in the network.
+        The heaviest ``2 * top`` reasons at either end are deleted one at a time; `top` are told, the first
+        three with Shapley values. `paths` are observed paths; without them the network counts support.
         """
         from honlearn.tasks.explain.links import explain_link
 

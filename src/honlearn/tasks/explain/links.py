@@ -2,14 +2,16 @@
 
 In: a fitted :class:`~honlearn.tasks.links.DGELinkPredictor` and two names. Out: an explanation by deletion.
 Each reason is taken out of a copy of the network, which the same learners then read, so that this holds for
-every kind of learner and of pair model. Deletions are one at a time: values over coalitions would take a
-network for each of them.
+every kind of learner and of pair model. The strongest reasons of a kind, and all others that were tried as
+one, are the players of a game, whose Shapley values are exact; every coalition takes a network, so players
+are few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,7 @@ from honlearn.paths.paths import Paths
 from honlearn.tasks.explain.classifier import check_paths
 from honlearn.tasks.explain.naming import Naming
 from honlearn.tasks.explain.players import candidates, family
+from honlearn.tasks.explain.shapley import Coalitions, Values, shapley_values
 from honlearn.tasks.explain.value import Explanation, Reason, Reference
 from honlearn.tasks.link_split import hide_pairs, with_edges
 
@@ -27,9 +30,20 @@ if TYPE_CHECKING:
     from honlearn.tasks.links import DGELinkPredictor
 
 Score = Callable[[HigherOrderNetwork], float]
+# What the probability is without some nodes [k] or pairs [k, 2].
+Without = Callable[[NDArray[np.int32]], float]
 
 # For each reason that is shown, so many are tried at either end, the heaviest.
 _TRIED = 2
+# Reasons of a kind that are players of their own.
+PLAYERS = 3
+
+
+class Tried(NamedTuple):
+    """What is taken out, nodes [1] or pairs [1, 2], and a way to name it as a reason."""
+
+    what: NDArray[np.int32]
+    reason: Callable[[float, float | None], Reason]
 
 
 def explain_link(
@@ -50,42 +64,71 @@ def explain_link(
 
     probability = float(model.predict_proba([names])[0, 1])
     naming = Naming(network, paths, model.classes_)
+    memories, near = list(_memories(network, ends, top, naming)), list(_neighbors(network, ends, top, naming))
     reasons = [
-        *_strongest(probability, _memories(network, ends, top, naming, score), top),
-        *_strongest(probability, _neighbors(network, ends, top, naming, score), top),
+        *_strongest(probability, memories, lambda nodes: score(_without_rows(network, nodes)), top),
+        *_strongest(probability, near, lambda pairs: score(hide_pairs(network, pairs)), top),
     ]
     references = list(_references(network, ends, score))
     return Explanation(" → ".join(names), "linked", probability, tuple(references), tuple(reasons))
 
 
-def _strongest(probability: float, reasons: Iterator[Reason], top: int) -> list[Reason]:
-    return sorted(reasons, key=lambda one: -abs(probability - one.without))[:top]
+def _strongest(probability: float, tried: list[Tried], without: Without, top: int) -> list[Reason]:
+    """Return the `top` reasons that move the probability most, the first ones with their Shapley values."""
+    found = [(one, without(one.what)) for one in tried]
+    found.sort(key=lambda pair: -abs(probability - pair[1]))
+    values = _shapley(probability, [one.what for one, _ in found], [left for _, left in found], without)
+    named = [one.reason(left, value) for (one, left), value in zip(found, values, strict=True)]
+    return named[:top]
+
+
+def _shapley(
+    probability: float, what: list[NDArray[np.int32]], alone: list[float], without: Without
+) -> list[float | None]:
+    """Return the Shapley values of the strongest reasons, None for the others, which are one player."""
+    head = [[one] for one in what[:PLAYERS]]
+    rest = what[PLAYERS:]
+    players = [*head, rest] if rest else head
+    everyone = (1 << len(players)) - 1
+    known = {everyone: probability}
+    known |= {everyone ^ (1 << i): left for i, left in enumerate(alone[:PLAYERS])}
+
+    def value(coalitions: Coalitions) -> Values:
+        out = []
+        for coalition in coalitions.tolist():
+            if coalition not in known:
+                gone = [one for i, player in enumerate(players) if not coalition >> i & 1 for one in player]
+                known[coalition] = without(np.concatenate(gone))
+            out.append(known[coalition])
+        return np.array(out)
+
+    values = shapley_values(len(players), value)[: len(head)].tolist()
+    return [*values, *[None] * len(rest)]
 
 
 def _memories(
-    network: HigherOrderNetwork, ends: tuple[int, ...], top: int, naming: Naming, score: Score
-) -> Iterator[Reason]:
-    """Yield the contexts of either end with the probability without each: nothing leads out of it."""
+    network: HigherOrderNetwork, ends: tuple[int, ...], top: int, naming: Naming
+) -> Iterator[Tried]:
+    """Yield the contexts of either end: without one, nothing leads out of it."""
     probabilities = network.relative_probabilities()
     for entity in ends:
         relatives = family(network, probabilities, entity)
         for place in np.argsort(-relatives.weights, kind="stable")[: _TRIED * top + 1].tolist():
             if len(relatives.grams[place]) > 1:
-                edited = _without_rows(network, relatives.nodes[[place]])
-                yield naming.memory(relatives.grams[place], score(edited))
+                node = np.asarray(relatives.nodes[[place]], np.int32)
+                yield Tried(node, partial(naming.memory, relatives.grams[place]))
 
 
 def _neighbors(
-    network: HigherOrderNetwork, ends: tuple[int, ...], top: int, naming: Naming, score: Score
-) -> Iterator[Reason]:
-    """Yield the neighbours of either end with the probability without the edges between the two."""
+    network: HigherOrderNetwork, ends: tuple[int, ...], top: int, naming: Naming
+) -> Iterator[Tried]:
+    """Yield the neighbours of either end: without one, the edges between the two are gone."""
     probabilities = network.relative_probabilities()
     for entity, other in (ends, ends[::-1]):
         groups = candidates(entity, [network], [family(network, probabilities, entity)])
         heaviest = [int(member[0]) for member in groups.members if len(member) == 1]
         for near in [one for one in heaviest if one != other][: _TRIED * top]:
-            edited = hide_pairs(network, np.array([[entity, near]], np.int32))
-            yield naming.edge(entity, near, score(edited))
+            yield Tried(np.array([[entity, near]], np.int32), partial(naming.edge, entity, near))
 
 
 def _references(network: HigherOrderNetwork, ends: tuple[int, ...], score: Score) -> Iterator[Reference]:

@@ -58,11 +58,11 @@ class Naming:
             support = _joined(self.paths.gram(names[::-1]), support)
         return Reason("memory", SEPARATOR.join(names), value, without, support.count, support.text)
 
-    def edge(self, entity: int, other: int, without: float) -> Reason:
+    def edge(self, entity: int, other: int, without: float, value: float | None = None) -> Reason:
         """Return the edges between two entities as a reason."""
         name = " – ".join(self.network.vocabulary[code] for code in (entity, other))
         support = self._of_pair(entity, other)
-        return Reason("neighbor", name, None, without, support.count, support.text)
+        return Reason("neighbor", name, value, without, support.count, support.text)
 
     def _of_pair(self, entity: int, other: int) -> Support:
         own, name = (self.network.vocabulary[code] for code in (entity, other))
