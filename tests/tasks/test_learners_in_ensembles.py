@@ -66,7 +66,9 @@ def test_probabilities_of_the_ensemble_and_of_its_members(case: Case) -> None:
         assert (values >= 0).all()
         np.testing.assert_allclose(values.sum(-1), 1, atol=1e-5)
     # Members differ: each has weights, or at least a draw of relatives, of its own.
-    assert np.ptp(members, axis=0).max() > 1e-8
+    # A pair is also read by counts, which are the same for all members; in a pooled model, whose members
+    # are draws of relatives, they leave differences of a millionth.
+    assert np.ptp(members, axis=0).max() > (1e-7 if case.task == "links" else 1e-4)
     if case.variant == "bag":
         mean = tempered(members.mean(0), getattr(model, "temperature_", 1.0))
         np.testing.assert_allclose(mean, proba, atol=1e-5)

@@ -194,11 +194,12 @@ def test_every_variant_learns_with_masked_roots_and_without(
 @pytest.mark.parametrize("fan_outs", [None, (6, 2)])
 def test_masked_roots_are_another_model(fan_outs: Any) -> None:
     nodes = communities()[1]
+    # Members, before a temperature: that of these fits, 0.25, makes both all but certain of the same classes.
     masked, plain = (
-        fitted(mask_self=mask, fan_outs=fan_outs, kernel_share=0).predict_proba(nodes)
+        fitted(mask_self=mask, fan_outs=fan_outs, kernel_share=0).member_proba(nodes)
         for mask in (True, False)
     )
-    assert np.abs(masked - plain).mean() > 1e-4
+    assert np.abs(masked - plain).mean() > 1e-2
 
 
 def test_the_names_of_roots_are_not_trained_as_their_own() -> None:

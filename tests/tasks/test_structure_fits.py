@@ -15,7 +15,7 @@ from sklearn.model_selection import cross_val_score
 from task_cases import make_classifier
 
 import honlearn as hl
-from honlearn import DGEClassifier, DGELinkPredictor, load_model
+from honlearn import DGEClassifier, DGELinkPredictor, Pairs, load_model
 from honlearn.ensemble.training import Trainer
 from honlearn.errors import FormatError, InputError, ParameterError, UnknownNodeError
 from honlearn.hon.build import GramCounts
@@ -308,9 +308,13 @@ def test_links_need_no_more_than_paths(tmp_path: Path) -> None:
     row = table[table["chosen"]].iloc[0]
     assert row["nodes"] == model.network_.n_nodes
     pairs = [("s0", "h0"), ("h0", "d0.0"), ("s0", "s1")]
-    # Counts know no lags, so another model comes out; but the pairs that it is trained on are the same.
-    again = make_predictor(counted(), tau="auto", **given).fit()
-    assert again.n_linked_ == model.n_linked_
+    # Counts know no lags; where a pair is read without them, nothing tells the two apart.
+    plain, again = (
+        make_predictor(source, tau="auto", pairs=Pairs(counts=False), **given).fit()
+        for source in (paths, counted())
+    )
+    assert again.n_linked_ == plain.n_linked_ == model.n_linked_
+    assert again.predict_proba(pairs).tobytes() == plain.predict_proba(pairs).tobytes()
     assert len(model.recommend("s0", top=2)) == 2
     model.save(tmp_path / "links")
     loaded = load_model(tmp_path / "links")
