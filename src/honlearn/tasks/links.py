@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.ensemble import Architecture
 from honlearn.ensemble.fitting import Searched
 from honlearn.ensemble.growing_bag import forget_rounds
@@ -243,12 +242,6 @@ class DGELinkPredictor(EnsembleEstimator):
         usual = {"n_batches": self._reads.folds, "max_epochs": 40}
         given = (self._owner, self.task)
         return [training.options(*given, kind, n_examples, self.verbose, usual) for kind in shape.kinds]
-
-    def _runtime(self) -> Runtime:
-        """Return where it runs: folds on one thread, since sums over large batches would depend on more."""
-        asked = super()._runtime()
-        device = self.parameter_object("training").device
-        return Runtime(device, 1, self._owner) if self._reads.folds else asked
 
     def _read_paths(self) -> Paths | None:
         """Return the paths, cut at every step that the network does not have, such as a tested one."""
