@@ -89,7 +89,7 @@ def test_wrong_questions_are_one_line(trained: Path, model: Path, honlearn: Run,
         (trained,): "needs either --pairs FILE.csv",
         (trained, "--nodes", names[0]): "--nodes is for models of nodes",
         (trained, "--node", "nobody"): "no entity 'nobody'",
-        (model, "--node", names[0]): "--pairs and --node are for models of links",
+        (model, "--node", names[0]): "--pairs, --node and --max-fdr are for models of links",
     }
     for words, message in questions.items():
         done = honlearn("predict", *words)
