@@ -363,7 +363,7 @@ class DGELinkPredictor(EnsembleEstimator):
         asked = Suggested(top, max_fdr).checked(self._owner, self.unlinked_scores_)
         several = isinstance(node, (list, tuple, np.ndarray)) or hasattr(node, "to_numpy")
         names = self.network_.vocabulary
-        nodes = names.codes(list(node) if several else [node])  # type: ignore[call-overload]
+        nodes = names.codes(list(node)) if several else np.array([names.index(node)], np.int32)  # type: ignore[call-overload]
         _, inference = self._inference([], "recommend")
         paths = getattr(self._fitted_model.source, "paths", None)
         known = (self.calibration_, self.unlinked_scores_, paths)
