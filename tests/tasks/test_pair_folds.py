@@ -239,7 +239,7 @@ def test_saved_models_keep_counts_and_calibration(tmp_path: Path) -> None:
         ("pairs.lag3.data", lambda t: -t, "lag 3 is no matrix of counts"),
         ("pairs.lag4.indptr", lambda t: t.flip(0), "lag 4 is no matrix of counts"),
         ("pairs.unlinked", lambda t: t + 1, "scores of unlinked pairs must be probabilities"),
-        ("pairs.unlinked", lambda t: t * float("nan"), "scores of unlinked pairs must be probabilities"),
+        ("pairs.unlinked", lambda t: t * float("nan"), "holds NaN or infinite numbers"),
         ("pairs.scale", None, "of what pairs read is not what a model holds"),
     ],
 )
