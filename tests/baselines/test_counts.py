@@ -50,7 +50,7 @@ def test_links_of_a_ring_are_found_although_all_degrees_are_equal() -> None:
     seen = without_pairs(whole, tested)
     model = CountsLinkPredictor(seen, paths=cut_paths(ring_trips(), names), random_state=0)
     score = model.fit(exclude=names).predict_proba(names)[:, 1]
-    # At chance the expected precision is about 0.5.
+    # At chance the average precision of 12 and 12 pairs is 0.56 ± 0.10 and above 0.8 in 1 %.
     assert average_precision_score(np.repeat([1, 0], 12), score) > 0.8
     assert set(model.coefficients_) == set(PairCounts.names)
 

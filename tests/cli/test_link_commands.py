@@ -67,6 +67,9 @@ def test_recommend(trained: Path, honlearn: Run) -> None:
     node = model.network.vocabulary.names[0]
     rows = json.loads(honlearn("predict", trained, "--node", node, "--top", 3, "--json").out)
     assert [row["neighbor"] for row in rows] == model.recommend(node, 3)["neighbor"].tolist()
+    assert all(0 < row["q_value"] <= 1 for row in rows)
+    done = honlearn("predict", trained, "--node", node, "--max-fdr", 0, "--json")
+    assert json.loads(done.out) == []
 
 
 def test_wrong_questions_are_one_line(trained: Path, model: Path, honlearn: Run, tmp_path: Path) -> None:
@@ -88,8 +91,9 @@ def test_wrong_questions_are_one_line(trained: Path, model: Path, honlearn: Run,
     questions = {
         (trained,): "needs either --pairs FILE.csv",
         (trained, "--nodes", names[0]): "--nodes is for models of nodes",
+        (trained, "--pairs", tmp_path / "none.csv", "--max-fdr", "0.1"): "--max-fdr ends a list",
         (trained, "--node", "nobody"): "no entity 'nobody'",
-        (model, "--node", names[0]): "--pairs and --node are for models of links",
+        (model, "--node", names[0]): "--pairs, --node and --max-fdr are for models of links",
     }
     for words, message in questions.items():
         done = honlearn("predict", *words)

@@ -158,3 +158,23 @@ def test_whole_models_have_the_same_gradients_on_both_paths(
 def test_products_are_spread_over_threads_without_a_trace() -> None:
     x, weight = table(6, rows=5), table(4, rows=6, seed=1)
     same(propagate.product(Runtime(n_threads=2), x, weight), x @ weight, x, weight)
+
+
+def test_products_are_the_same_bytes_on_any_number_of_threads() -> None:
+    # Matrices as small as these are rounded otherwise where torch may use two threads, or takes both at once.
+    for size, (rows, inner, width) in enumerate([(10, 55, 5), (14, 16, 5), (10, 5, 55), (300, 24, 16)]):
+        x, weight = table(inner, 4, size, rows), table(width, 4, size, inner)
+        found = []
+        for threads in (1, 2, 3):
+            run = Runtime(n_threads=threads)
+            with run.threads():
+                found.append(multiplied(run, x, weight))
+        assert found[0] == found[1] == found[2]
+
+
+def multiplied(run: Runtime, x: torch.Tensor, weight: torch.Tensor) -> list[bytes]:
+    """Return the bytes of a product and of its gradients."""
+    x, weight = (given.detach().clone().requires_grad_() for given in (x, weight))
+    out = propagate.product(run, x, weight)
+    grads = torch.autograd.grad(out.square().sum(), [x, weight])
+    return [tensor.detach().numpy().tobytes() for tensor in (out, *grads)]

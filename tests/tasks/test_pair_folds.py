@@ -11,13 +11,13 @@ import pytest
 from link_cases import make_predictor
 
 import honlearn as hl
-from honlearn.ensemble import growing_bag
+from honlearn.ensemble import growing_bag, pair_inference
 from honlearn.ensemble.fold_training import FoldTrainer
 from honlearn.ensemble.pair_folds import POOL, FoldedPairs
-from honlearn.errors import FormatError
+from honlearn.errors import FormatError, InputError, ParameterError
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.paths.paths import Paths
-from honlearn.sampling.pairs import edge_keys, linked_keys, pair_keys
+from honlearn.sampling.pairs import edge_keys, keyed_pairs, linked_keys, pair_keys
 from honlearn.tasks.links import DGELinkPredictor
 
 FAST: dict[str, Any] = {
@@ -168,6 +168,56 @@ def test_recommendations_bring_their_evidence() -> None:
     assert model.recommend([], top=3).empty
 
 
+@pytest.mark.parametrize("block", [1, 100, 1 << 17])
+def test_all_targets_of_a_source_at_once_are_the_pairs_one_by_one(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = fitted()
+    _, inference = model._inference([], "recommend")
+    sources = (7, 3, 11)
+    pairs = np.array([[u, v] for u in sources for v in range(40) if v not in (u, u + 1)], np.int32)
+    monkeypatch.setattr(pair_inference, "_ROW", 1)
+    monkeypatch.setattr(pair_inference, "_ROWS_BLOCK", block)
+    monkeypatch.setattr(inference, "proba", None)
+    found = inference.link_proba(pairs)
+    np.testing.assert_allclose(found, model.predict_proba(named(pairs))[:, 1], rtol=1e-5, atol=1e-7)
+
+
+def named(pairs: np.ndarray) -> list[tuple[str, str]]:
+    names = network().vocabulary.names
+    return [(names[u], names[v]) for u, v in pairs.tolist()]
+
+
+def test_suggestions_have_the_false_discovery_rates_of_their_node() -> None:
+    model = fitted()
+    scores = model.unlinked_scores_
+    assert len(scores)
+    table = model.recommend(["n00", "n05"], top=6)
+    for node, rows in table.groupby("node"):
+        free = [name for name in network().vocabulary if name != node and (node, name) not in set(links())]
+        own = np.sort(model.predict_proba([(node, name) for name in free])[:, 1])[::-1][:6].astype(float)
+        p = np.array([(1 + (scores >= one - 1e-9).sum()) / (len(scores) + 1) for one in own])
+        expected = [min(1.0, min(p[j] * len(free) / (j + 1) for j in range(i, 6))) for i in range(6)]
+        np.testing.assert_allclose(rows["q_value"], expected, rtol=1e-6)
+    rate = float(table["q_value"].median())
+    kept = model.recommend(["n00", "n05"], top=6, max_fdr=rate)
+    wanted = table[table["q_value"] <= rate]
+    assert kept[["node", "neighbor"]].values.tolist() == wanted[["node", "neighbor"]].values.tolist()
+    with pytest.raises(ParameterError, match=r"'max_fdr' parameter of DGELinkPredictor.recommend"):
+        model.recommend("n00", max_fdr=1.5)
+
+
+def links() -> list[tuple[str, str]]:
+    return named(keyed_pairs(linked_keys(network()), 40))
+
+
+def test_without_pairs_held_back_there_is_no_rate() -> None:
+    model = predictor(validation_fraction=0.0).fit()
+    assert model.recommend("n00", top=2)["q_value"].isna().all()
+    with pytest.raises(InputError, match="max_fdr needs unlinked pairs that were held back"):
+        model.recommend("n00", max_fdr=0.1)
+
+
 def test_saved_models_keep_counts_and_calibration(tmp_path: Path) -> None:
     model = fitted()
     model.save(tmp_path / "model")
@@ -175,6 +225,7 @@ def test_saved_models_keep_counts_and_calibration(tmp_path: Path) -> None:
     pairs = [("n00", "n01"), ("n00", "n07"), ("n31", "n02")]
     assert loaded.predict_proba(pairs).tobytes() == model.predict_proba(pairs).tobytes()
     assert loaded.calibration_ == model.calibration_
+    assert np.array_equal(loaded.unlinked_scores_, model.unlinked_scores_)
     ours, theirs = model.recommend("n03"), loaded.recommend("n03")
     # A model holds counts of its paths, but not the paths.
     assert theirs.equals(ours.drop(columns="paths"))
@@ -187,6 +238,8 @@ def test_saved_models_keep_counts_and_calibration(tmp_path: Path) -> None:
         ("pairs.lag2.indices", lambda t: t + 100, "lag 2 is no matrix of counts"),
         ("pairs.lag3.data", lambda t: -t, "lag 3 is no matrix of counts"),
         ("pairs.lag4.indptr", lambda t: t.flip(0), "lag 4 is no matrix of counts"),
+        ("pairs.unlinked", lambda t: t + 1, "scores of unlinked pairs must be probabilities"),
+        ("pairs.unlinked", lambda t: t * float("nan"), "holds NaN or infinite numbers"),
         ("pairs.scale", None, "of what pairs read is not what a model holds"),
     ],
 )

@@ -50,7 +50,9 @@ def fit_links(
     return facts | training_facts(estimator, time.perf_counter() - started)
 
 
-def predicted_links(fitted: Any, pairs: Path | None, node: str | None, top: int) -> pandas.DataFrame:
+def predicted_links(
+    fitted: Any, pairs: Path | None, node: str | None, top: int, max_fdr: float | None = None
+) -> pandas.DataFrame:
     """Return the scored pairs of a file, or the neighbours recommended for a node."""
     import pandas as pd
 
@@ -60,8 +62,11 @@ def predicted_links(fitted: Any, pairs: Path | None, node: str | None, top: int)
         raise ParameterError(
             "a model of links needs either --pairs FILE.csv (pairs to score) or --node NAME (recommend)"
         )
+    if max_fdr is not None and (node is None or not hasattr(fitted, "unlinked_scores_")):
+        what = "--node" if node is None else f"dge models; {type(fitted).__name__} holds no pairs back"
+        raise ParameterError(f"--max-fdr ends a list of recommended neighbours and is for {what}")
     if node is not None:
-        table = fitted.recommend(node, top)
+        table = fitted.recommend(node, top) if max_fdr is None else fitted.recommend(node, top, max_fdr)
         table.insert(0, "node", node)
         # A cell of a CSV or of a screen holds text, not a list.
         for column in ("common_neighbors", "paths"):

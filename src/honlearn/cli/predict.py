@@ -53,6 +53,14 @@ def predict(
         str | None, typer.Option(metavar="NAME", help="Of a model of links: recommend new neighbours of it.")
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many neighbours --node recommends.")] = 10,
+    max_fdr: Annotated[
+        float | None,
+        typer.Option(
+            metavar="RATE",
+            help="Of --node: only neighbours whose q_value, the false discovery rate of the list up to them, "
+            "is at most this.",
+        ),
+    ] = None,
     paths: Annotated[
         str | None,
         typer.Option(
@@ -95,7 +103,7 @@ def predict(
     if type(fitted).__name__ == "PathClassifier":
         from honlearn.cli.path_classes import predict_paths
 
-        if nodes or pairs is not None or node is not None:
+        if nodes or pairs is not None or node is not None or max_fdr is not None:
             raise ParameterError(f"{model}: a model of paths; it takes --paths, not nodes or pairs")
         if reading:
             raise ParameterError(f"{model}: a model of paths; it reads them as the training paths were")
@@ -108,10 +116,12 @@ def predict(
 
         if nodes:
             raise ParameterError("--nodes is for models of nodes; this one is of links: --pairs or --node")
-        emit(predicted_links(fitted, pairs, node, top), output, as_json)
+        emit(predicted_links(fitted, pairs, node, top, max_fdr), output, as_json)
         return
-    if pairs is not None or node is not None:
-        raise ParameterError(f"{model}: a model of nodes; --pairs and --node are for models of links")
+    if pairs is not None or node is not None or max_fdr is not None:
+        raise ParameterError(
+            f"{model}: a model of nodes; --pairs, --node and --max-fdr are for models of links"
+        )
     fitted, wanted = asked_for(fitted, nodes, on_unknown)
     table = Predictions.of(fitted, wanted).table(alpha)
     if output is None:

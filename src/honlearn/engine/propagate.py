@@ -354,16 +354,17 @@ class _ForRows(torch.autograd.Function):
 def product(run: Runtime, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """Return x [L, R, d] times weight [1|L, d, w]: [L, R, w], learners spread over threads.
 
-    Torch itself runs on one thread here: how it splits a product depends on the number of threads, and
-    with it the last bits would.
+    Torch itself runs on one thread here, and each learner is a product of its own: how torch rounds depends
+    on the number of threads and, of small matrices, on how many are multiplied in one call.
     """
-    if is_compiled(x) and run.n_threads > 1 and len(x) > 1 and len(weight) == len(x):
+    if is_compiled(x) and len(x) > 1 and len(weight) == len(x):
         return _Product.apply(run, x, weight)  # type: ignore[no-any-return, no-untyped-call]
     return x @ weight
 
 
 def _multiply(first: int, last: int, a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
-    torch.bmm(a[first:last], b[first:last], out=out[first:last])
+    for one in range(first, last):
+        torch.bmm(a[one : one + 1], b[one : one + 1], out=out[one : one + 1])
 
 
 class _Product(torch.autograd.Function):

@@ -75,7 +75,8 @@ class Runtime:
             kernel(0, n_learners, *arguments)
             return
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="honlearn")
+            # A new thread has torch's own default, not what threads() says of the calling one.
+            self._pool = ThreadPoolExecutor(self.n_threads, "honlearn", torch.set_num_threads, (1,))
         ends = [n_learners * part // parts for part in range(parts + 1)]
         work = [self._pool.submit(kernel, a, b, *arguments) for a, b in itertools.pairwise(ends)]
         for part in work:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from honlearn.ensemble.pair_inputs import Features, PairExtras, PairSource, PairView, Scaling
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
-from honlearn.sampling.negatives import draw_by_degree, link_degrees
-from honlearn.sampling.pairs import Pairs, pair_keys
+from honlearn.sampling.negatives import draw_by_degree, end_weights, link_degrees
+from honlearn.sampling.pairs import Pairs, count_unlinked, pair_keys
 from honlearn.seeds import generator
 
 NEGATIVES = ("uniform", "degree", "mixed")
@@ -52,7 +52,8 @@ def pooled_pairs(
     """Return the linked pairs and a pool of unlinked ones, and how likely each unlinked one was drawn.
 
     The pool has `size_of_pool` pairs for each linked one, or as many as there are.
-    ``"mixed"`` draws half of the pool uniformly and half by degree, u by its out- and v by its in-degree.
+    ``"mixed"`` draws half of the pool uniformly and half by degree, u by its out- and v by its in-degree. How
+    likely a pair was drawn is relative to a uniform draw.
     """
     size, directed = unlinked.n_entities, unlinked.directed
     wanted = size_of_pool * len(positives)
@@ -71,8 +72,8 @@ def pooled_pairs(
     pairs = np.concatenate([positives, pool]).astype(np.int32)
     labels = np.repeat(np.array([1, 0], np.int64), [len(positives), len(pool)])
     uniform = len(some) / max(len(pool), 1)
-    total = float(degrees[0].sum()) * float(degrees[1].sum()) / max(size, 1) ** 2
-    relative = degrees[0][pairs[:, 0]] * degrees[1][pairs[:, 1]].astype(np.float64) / max(total, 1e-12)
+    a, b = end_weights(degrees, unlinked.taken, directed)
+    relative = a[pairs[:, 0]] * b[pairs[:, 1]] * count_unlinked(size, unlinked.taken, directed)
     chance = np.where(labels == 1, 1.0, uniform + (1.0 - uniform) * relative)
     return PairExamples(pairs, labels, np.ones(len(pairs), np.float32)), chance
 

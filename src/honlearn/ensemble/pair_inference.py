@@ -6,20 +6,34 @@ is represented once, however many pairs it is in, so nothing grows with the numb
 
 from __future__ import annotations
 
+import itertools
+from functools import cached_property
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from honlearn.engine.adjacency import Rows
 from honlearn.engine.context import ForwardContext
+from honlearn.engine.propagate import product
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.ensemble import Surroundings
 from honlearn.ensemble.inference import Inference, pooled
 from honlearn.ensemble.pair_inputs import PairView, Scaling
-from honlearn.ensemble.pairs import NOTHING, PairEnsemble, PairReads, common_rows
+from honlearn.ensemble.pairs import (
+    NOTHING,
+    PairEnsemble,
+    PairReads,
+    common_rows,
+    pooled_neighbors,
+)
 from honlearn.sampling.pairs import Pairs, PairSampler
 from honlearn.sampling.relatives import RelativeSampler
 
 BLOCK = 1 << 14
+# Pairs of some sources whose counts are read at once, and the least targets of a source for one product.
+_ROWS_BLOCK = 1 << 17
+_ROW = 64
 # Entities whose expected representations are kept while all their pairs are scored.
 _TOGETHER = 1 << 15
 
@@ -53,6 +67,70 @@ class PairInference(Inference):
     def proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
         """Return the ensemble's probabilities for these pairs [B, 2], float32 [B, 2]."""
         return pooled(self._members(nodes, self.n_draws))
+
+    def link_proba(self, pairs: Pairs) -> NDArray[np.float32]:
+        """Return the probability of a link of pairs [B, 2], in which pairs of one source stand together, [B].
+
+        Many targets of one source are scored by one product of matrices, which rounds otherwise than
+        :meth:`proba`.
+        """
+        starts = np.flatnonzero(np.diff(pairs[:, 0], prepend=-1)) if len(pairs) else np.empty(0, np.int64)
+        if not self._scores_rows or len(starts) * _ROW > len(pairs):
+            return np.asarray(self.proba(pairs)[:, 1])
+        out, begin = np.empty(len(pairs), np.float32), 0
+        ends = np.append(starts[1:], len(pairs))
+        while begin < len(starts):
+            # As many sources as fit a block, and at least one.
+            end = max(begin + 1, int(np.searchsorted(ends, starts[begin] + _ROWS_BLOCK, "right")))
+            some = slice(int(starts[begin]), int(ends[end - 1]))
+            out[some] = self._rows(pairs[some], starts[begin:end] - some.start)
+            begin = end
+        return out
+
+    @property
+    def _scores_rows(self) -> bool:
+        """Whether all targets of a source can be scored by one product of matrices."""
+        shape, size = self.ensemble.shape, self.pair_sampler.network.n_entities
+        return bool(
+            self.n_draws == 0
+            and shape.operators == ("product",)
+            and shape.pair_width
+            and shape.directed
+            and size <= _TOGETHER
+        )
+
+    @torch.no_grad()
+    def _rows(self, pairs: Pairs, starts: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the probability of a link of pairs [B, 2] whose sources change at `starts`, [B]."""
+        (source, target), neighbors = self._row_tables
+        ctx = ForwardContext(self.run, np.zeros(len(source), np.uint64), 0)
+        shared = []
+        if self.view is not None:
+            features, common = self.view.extras(pairs, self.scaling)
+            if common is not None and neighbors is not None:
+                rows = Rows(common.indptr, common.entities[None], common.weights[None])
+                shared.append(pooled_neighbors(neighbors, rows, ctx))
+            if features is not None:
+                shared.append(torch.from_numpy(np.ascontiguousarray(features)).to(source)[None])
+        out = np.empty(len(pairs), np.float32)
+        places = torch.from_numpy(pairs.astype(np.int64)).to(source.device)
+        for start, end in itertools.pairwise([*starts.tolist(), len(pairs)]):
+            one = source[:, places[start : start + 1, 0]]
+            targets = target.index_select(1, places[start:end, 1])
+            logits = self.ensemble.score_row(one, targets, [part[:, start:end] for part in shared], ctx)
+            difference = (logits[:, :, 1] - logits[:, :, 0]).double()
+            out[start:end] = torch.sigmoid(difference).mean(0).float().cpu().numpy()
+        return out
+
+    @cached_property
+    def _row_tables(self) -> tuple[tuple[torch.Tensor, ...], torch.Tensor | None]:
+        """Every entity as a source and as a target [P, V, d], and as a common neighbour [P, V, c]."""
+        entities = np.arange(self.pair_sampler.network.n_entities, dtype=np.int32)
+        h = self._families(entities)
+        ctx = ForwardContext(self.run, np.zeros(len(h), np.uint64), 0)
+        reads = self.ensemble.shape.common_width and self.view is not None
+        common = product(self.run, self._base_nodes, self.ensemble.common) if reads else None
+        return self.ensemble.tables(h, ctx), common
 
     @torch.no_grad()
     def _members(self, nodes: NDArray[np.int32], n_draws: int) -> NDArray[np.float32]:

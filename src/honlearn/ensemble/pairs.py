@@ -60,7 +60,7 @@ class PairBatch(NamedTuple):
     """A batch of pairs.
 
     Roots int32 [1|L, R]; the places of both ends of each pair among them, int32 [1|L, B, 2]; what surrounds
-    them; standardised features float32 [B, F]; and the common neighbours as rows over the last roots.
+    them; standardised features float32 [B, F]; and the common neighbours as rows over the roots.
     """
 
     roots: NDArray[np.int32]
@@ -93,12 +93,24 @@ def common_rows(common: Common) -> tuple[NDArray[np.int32], Rows]:
 
 
 def with_extras(batch: PairBatch, extras: PairExtras) -> PairBatch:
-    """Return a batch whose pairs read features and common neighbours; these are represented as base nodes."""
+    """Return a batch whose pairs read features and common neighbours; these are represented as base nodes.
+
+    Where all learners have the same roots, a neighbour that is a root already is represented once.
+    """
     if extras.common is None:
         return batch._replace(features=extras.features)
     entities, rows = common_rows(extras.common)
-    more = np.repeat(entities[None], len(batch.roots), 0)
-    return batch._replace(roots=np.concatenate([batch.roots, more], 1), features=extras.features, common=rows)
+    roots, places = batch.roots, batch.places
+    if batch.near.is_exact:
+        known = roots[0]
+        roots = np.union1d(known, entities).astype(np.int32)[None]
+        places = np.searchsorted(roots[0], known).astype(np.int32)[places]
+        met = np.searchsorted(roots[0], entities)
+    else:
+        roots = np.concatenate([roots, np.repeat(entities[None], len(roots), 0)], 1)
+        met = np.arange(roots.shape[1] - len(entities), roots.shape[1])
+    rows = rows._replace(indices=met.astype(np.int32)[rows.indices])
+    return batch._replace(roots=roots, places=places, features=extras.features, common=rows)
 
 
 def pair_batch(relatives: NDArray[np.int32], possible: NDArray[np.int32], near: Surroundings) -> PairBatch:
@@ -147,11 +159,7 @@ class PairEnsemble(Ensemble):
     def forward(self, batch: Any, near: Surroundings, ctx: ForwardContext) -> torch.Tensor:
         """Return logits [G, B, 2] of a :class:`PairBatch`, which brings its own neighbourhood."""
         h = self.represent(batch.roots, batch.near, ctx)
-        if batch.common is None:
-            return self.score(h, batch.places, ctx, PairReads(batch.features))
-        ends = batch.roots.shape[1] - int(batch.common.indices.max(initial=-1)) - 1
-        reads = PairReads(batch.features, batch.common, h[:, ends:])
-        return self.score(h[:, :ends], batch.places, ctx, reads)
+        return self.score(h, batch.places, ctx, PairReads(batch.features, batch.common, h))
 
     def score(
         self, h: torch.Tensor, places: NDArray[np.int32], ctx: ForwardContext, reads: PairReads = NOTHING
@@ -159,11 +167,10 @@ class PairEnsemble(Ensemble):
         """Return logits [G, B, 2] of the pairs at these places [1|L, B, 2] of representations [L, R, d]."""
         u, v = (np.ascontiguousarray(places[:, :, side]) for side in (0, 1))
         ordered = self.shape.directed or not set(_ORDERED) & set(self.shape.operators)
-        orders = [(u, v)] if ordered else [(u, v), (v, u)]
         shared = self._shared(h, reads, places.shape[1], ctx)
-        tables = self._tables(h, ctx)
-        joined = self._dense if self.shape.pair_width else self._plain
-        parts = [joined(h, tables, a, b, shared, ctx) for a, b in orders]
+        tables = self.tables(h, ctx)
+        orders = [(u, v)] if ordered else [(u, v), (v, u)]
+        parts = [self._joined(_Ends(h, tables, *order), shared, ctx) for order in orders]
         z = parts[0] if ordered else (parts[0] + parts[1]) / 2
         if self.shape.pair_width:
             kind = self.shape.kinds[0]
@@ -172,11 +179,30 @@ class PairEnsemble(Ensemble):
         logits: torch.Tensor = self.head(z)
         return logits
 
-    def _tables(self, h: torch.Tensor, ctx: ForwardContext) -> tuple[torch.Tensor, ...]:
+    def tables(self, h: torch.Tensor, ctx: ForwardContext) -> tuple[torch.Tensor, ...]:
         """Return every root as a source and as a target, [L, R, d] each; nothing where they are the same."""
         if "product" not in self.shape.operators:
             return ()
         return product(ctx.run, h, self.source), product(ctx.run, h, self.target)
+
+    def score_row(
+        self, source: torch.Tensor, targets: torch.Tensor, shared: Sequence[torch.Tensor], ctx: ForwardContext
+    ) -> torch.Tensor:
+        """Return logits [G, B, 2] of the pairs of one source [L, 1, d] with targets [L, B, d] of the tables.
+
+        W [(s ⊙ t) ‖ c ‖ x] = (W_1 diag(s)) t + W_2 c + W_3 x: one product of matrices for all targets. For
+        the operator ``"product"`` with a dense layer, in one order, without dropout; `shared` are c and x.
+        """
+        width = source.shape[2]
+        z = product(ctx.run, targets, self.dense[:, :width] * source.transpose(1, 2))
+        start = width
+        for part in shared:
+            weight = self.dense[:, start : start + part.shape[2]]
+            z += product(ctx.run, part.expand(len(z), -1, -1), weight)
+            start += part.shape[2]
+        z += self.dense_bias[:, None]
+        logits: torch.Tensor = self.head(z.relu_())
+        return logits
 
     def _shared(
         self, h: torch.Tensor, reads: PairReads, count: int, ctx: ForwardContext
@@ -186,72 +212,59 @@ class PairEnsemble(Ensemble):
         if self.shape.common_width:
             assert reads.common is not None
             assert reads.neighbors is not None
-            x = product(ctx.run, reads.neighbors, self.common)
-            if x.shape[1]:
-                rows = np.arange(count, dtype=np.int32)[None]
-                still = Dropout(0.0, np.zeros(len(x), np.uint32))
-                out.append(sum_rows(ctx.run, reads.common, rows, x.contiguous(), still))
-            else:
-                out.append(x.new_zeros(len(x), count, x.shape[2]))
+            out.append(pooled_neighbors(product(ctx.run, reads.neighbors, self.common), reads.common, ctx))
         if self.shape.n_features:
             assert reads.features is not None
             given = torch.from_numpy(np.ascontiguousarray(reads.features)).to(h)
             out.append(given.expand(len(h), *given.shape))
         return out
 
-    def _plain(
-        self,
-        h: torch.Tensor,
-        tables: tuple[torch.Tensor, ...],
-        u: Places,
-        v: Places,
-        shared: list[torch.Tensor],
-        ctx: ForwardContext,
-    ) -> torch.Tensor:
-        """Return what the operators make of the pairs and what else is read, side by side, [L, B, ...]."""
-        return torch.cat([*self._operated(h, tables, self.shape.operators, u, v, ctx), *shared], 2)
-
-    def _operated(
-        self,
-        h: torch.Tensor,
-        tables: tuple[torch.Tensor, ...],
-        operators: Sequence[str],
-        u: Places,
-        v: Places,
-        ctx: ForwardContext,
-    ) -> list[torch.Tensor]:
-        """Return what each operator makes of the pairs."""
-        plain = [name for name in operators if name != "product"]
-        ends = (_take(ctx, h, u), _take(ctx, h, v)) if plain else ()
-        out = [operate(name, *ends) for name in plain]
-        if "product" in operators:
-            out.append(_take(ctx, tables[0], u) * _take(ctx, tables[1], v))
-        return out
-
-    def _dense(
-        self,
-        h: torch.Tensor,
-        tables: tuple[torch.Tensor, ...],
-        u: Places,
-        v: Places,
-        shared: list[torch.Tensor],
-        ctx: ForwardContext,
-    ) -> torch.Tensor:
-        """Return the dense layer over what the pairs read, [L, B, pair_width]."""
-        run, width, start = ctx.run, h.shape[2], 0
-        if self.shape.operators[0] != "concat" or u.shape[1] <= h.shape[1]:
-            joined = self._plain(h, tables, u, v, shared, ctx)
+    def _joined(self, ends: _Ends, shared: list[torch.Tensor], ctx: ForwardContext) -> torch.Tensor:
+        """Return what the pairs read, side by side or behind the dense layer, [L, B, ...]."""
+        run, operators = ctx.run, self.shape.operators
+        width, start = ends.h.shape[2], 0
+        if not self.shape.pair_width:
+            return torch.cat([*ends.operated(operators, ctx), *shared], 2)
+        if operators[0] != "concat" or ends.u.shape[1] <= ends.h.shape[1]:
+            joined = torch.cat([*ends.operated(operators, ctx), *shared], 2)
             return torch.relu(product(run, joined, self.dense) + self.dense_bias[:, None])
         # More pairs than nodes: W [h_u ‖ h_v] = W_1 h_u + W_2 h_v, taken node by node.
         z = self.dense_bias[:, None]
-        for places in (u, v):
+        for places in (ends.u, ends.v):
             part = self.dense[:, start : start + width].contiguous()
-            z = z + _take(ctx, product(run, h, part), places)
+            z = z + _take(ctx, product(run, ends.h, part), places)
             start += width
-        rest = [*self._operated(h, tables, self.shape.operators[1:], u, v, ctx), *shared]
+        rest = [*ends.operated(operators[1:], ctx), *shared]
         if rest:
             z = z + product(run, torch.cat(rest, 2), self.dense[:, start:].contiguous())
         return torch.relu(z)
+
+
+class _Ends(NamedTuple):
+    """The two ends of pairs in one order: representations [L, R, d], tables, and places [1|L, B] of both."""
+
+    h: torch.Tensor
+    tables: tuple[torch.Tensor, ...]
+    u: Places
+    v: Places
+
+    def operated(self, operators: Sequence[str], ctx: ForwardContext) -> list[torch.Tensor]:
+        """Return what each operator makes of the pairs, [L, B, ...] each."""
+        plain = [name for name in operators if name != "product"]
+        ends = (_take(ctx, self.h, self.u), _take(ctx, self.h, self.v)) if plain else ()
+        out = [operate(name, *ends) for name in plain]
+        if "product" in operators:
+            out.append(_take(ctx, self.tables[0], self.u) * _take(ctx, self.tables[1], self.v))
+        return out
+
+
+def pooled_neighbors(x: torch.Tensor, common: Rows, ctx: ForwardContext) -> torch.Tensor:
+    """Return the weighted sum of rows of x [L, W, c] over the common neighbours of each pair, [L, B, c]."""
+    count = len(common.indptr) - 1
+    if not x.shape[1]:
+        return x.new_zeros(len(x), count, x.shape[2])
+    rows = np.arange(count, dtype=np.int32)[None]
+    return sum_rows(ctx.run, common, rows, x.contiguous(), Dropout(0.0, np.zeros(len(x), np.uint32)))
 
 
 def operate(operator: str, h_u: torch.Tensor, h_v: torch.Tensor) -> torch.Tensor:

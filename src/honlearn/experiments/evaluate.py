@@ -6,8 +6,6 @@ folder, each on the disk as soon as it is known, so that a run that was killed g
 
 from __future__ import annotations
 
-import datetime
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +20,7 @@ from honlearn.experiments.folds import Folds
 from honlearn.experiments.predictions import Predictions
 from honlearn.experiments.registry import EXECUTION, STRUCTURE, Entry
 from honlearn.experiments.runner import Watch, run_all, threads_for
+from honlearn.experiments.stopwatch import Moment, fit_times
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.paths.paths import Paths
@@ -33,7 +32,6 @@ from honlearn.results.record import (
     DataDigests,
     Record,
     Sizes,
-    Times,
 )
 from honlearn.results.records import digest_of, network_digest, plain
 from honlearn.seeds import derive_seed
@@ -228,11 +226,11 @@ def run_job(
     """
     nodes, labels = np.asarray(data.nodes, dtype=object), np.asarray(data.labels)
     estimator = job.spec.make(job.network, job.seed, threads)
-    wall, cpu = time.perf_counter(), time.process_time()
+    start = Moment.now()
     estimator.fit(nodes[job.train].tolist(), labels[job.train])
-    fitted, fitted_cpu = time.perf_counter(), time.process_time()
+    fitted = Moment.now()
     predictions = Predictions.of(estimator, nodes[job.test].tolist(), np.unique(labels).tolist())
-    done, done_cpu = time.perf_counter(), time.process_time()
+    done = Moment.now()
     truth, parameters = labels[job.test], job.configuration.parameters
     if artefacts_in is not None:
         keep_node_answers(artefacts_in, job.digest, estimator, predictions, truth)
@@ -247,13 +245,7 @@ def run_job(
         kernel_share=getattr(estimator, "kernel_share_", None) or None,
         components=_components(estimator) if parameters.get("learner") == AUTO else (),
     )
-    times = Times(
-        fit_seconds=round(fitted - wall, 4),
-        fit_cpu_seconds=round(fitted_cpu - cpu, 4),
-        predict_seconds=round(done - fitted, 4),
-        predict_cpu_seconds=round(done_cpu - fitted_cpu, 4),
-        finished=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-    )
+    times = fit_times(start, fitted, done)
     found = predictions.scores(truth.tolist())
     record = Record(job.digest, job.configuration, found, sizes, times, versions())
     table = predictions.table().rename(columns={"label": "predicted"})

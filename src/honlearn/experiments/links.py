@@ -7,9 +7,7 @@ same ones, and none is ever shown more than the network without them.
 
 from __future__ import annotations
 
-import datetime
 import statistics
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +24,9 @@ from honlearn.experiments.link_metrics import HITS, link_scores
 from honlearn.experiments.link_ranking import HITS as RANKED_HITS
 from honlearn.experiments.link_ranking import candidate_entities, filtered_ranks, pair_scorer, ranking_scores
 from honlearn.experiments.runner import Watch, run_all, threads_for
+from honlearn.experiments.stopwatch import Moment, fit_times
 from honlearn.results.link_tests import keep_test
-from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
+from honlearn.results.record import Configuration, DataDigests, Record, Sizes
 from honlearn.results.records import digest_of, network_digest, plain
 from honlearn.seeds import derive_seed
 from honlearn.tasks.link_split import LinkSplit
@@ -104,12 +103,12 @@ def run_link_job(
     """
     split, visible = data.split(job.seed), data.visible(job.input, job.seed)
     estimator = job.spec.make(visible.network, derive_seed(job.seed, "fit"), threads, visible.paths)
-    wall, cpu = time.perf_counter(), time.process_time()
+    start = Moment.now()
     estimator.fit(exclude=split.names)
-    fitted, fitted_cpu = time.perf_counter(), time.process_time()
+    fitted = Moment.now()
     linked = estimator.predict_proba(split.names)[:, 1]
     members = estimator.member_proba(split.names)[:, :, 1] if hasattr(estimator, "member_proba") else None
-    done, done_cpu = time.perf_counter(), time.process_time()
+    done = Moment.now()
     if not np.isfinite(linked).all():
         raise InputError(
             f"{type(estimator).__name__}: its probabilities are not finite, so the training diverged; "
@@ -128,13 +127,7 @@ def run_link_job(
         counts=counts,
         parameters=plain(getattr(estimator, "n_parameters_", None)),
     )
-    times = Times(
-        fit_seconds=round(fitted - wall, 4),
-        fit_cpu_seconds=round(fitted_cpu - cpu, 4),
-        predict_seconds=round(done - fitted, 4),
-        predict_cpu_seconds=round(done_cpu - fitted_cpu, 4),
-        finished=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-    )
+    times = fit_times(start, fitted, done)
     return Record(job.digest, job.configuration, scores, sizes, times, versions())
 
 

@@ -7,8 +7,6 @@ the same ones. What a model chooses (penalty, temperature, epochs) it chooses in
 
 from __future__ import annotations
 
-import datetime
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +21,12 @@ from honlearn.experiments.folds import stratified_folds
 from honlearn.experiments.path_models import MODELS, SETTABLE, find_path_model, parameters_of
 from honlearn.experiments.predictions import Predictions
 from honlearn.experiments.runner import Watch, run_all
+from honlearn.experiments.stopwatch import Moment, fit_times
 from honlearn.paths.paths import Paths
 from honlearn.results.artefacts import answers_path
 from honlearn.results.calibration import SET_SCORES
 from honlearn.results.metrics import area_under_roc
-from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
+from honlearn.results.record import Configuration, DataDigests, Record, Sizes
 from honlearn.results.records import digest_of, paths_digest
 from honlearn.seeds import derive_seed
 from honlearn.versions import versions
@@ -95,12 +94,12 @@ def run_path_job(job: PathJob, data: PathData, artefacts_in: Path | None = None)
     labels, train = np.asarray(data.labels), np.setdiff1d(np.arange(len(data.ids)), job.test)
     asked = job.configuration
     estimator = MODELS[job.model](derive_seed(asked.seed, "fit", asked.fold), **job.settings)
-    wall, cpu = time.perf_counter(), time.process_time()
+    start = Moment.now()
     with threads(1, job.model):  # small products: more threads only wait for each other
         estimator.fit(data.paths.take(train), labels[train])
-        fitted, fitted_cpu = time.perf_counter(), time.process_time()
+        fitted = Moment.now()
         proba = estimator.predict_proba(data.paths.take(job.test))
-    done, done_cpu = time.perf_counter(), time.process_time()
+    done = Moment.now()
     classes = np.unique(labels)
     whole, values = _over_all(estimator, proba, classes)
     predictions = Predictions([data.ids[row] for row in job.test], classes, whole, None, values)
@@ -116,13 +115,7 @@ def run_path_job(job: PathJob, data: PathData, artefacts_in: Path | None = None)
         counts={"classes": len(classes), "unseen_classes": len(classes) - len(estimator.classes_)},
         parameters=int(estimator.n_parameters_),
     )
-    times = Times(
-        fit_seconds=round(fitted - wall, 4),
-        fit_cpu_seconds=round(fitted_cpu - cpu, 4),
-        predict_seconds=round(done - fitted, 4),
-        predict_cpu_seconds=round(done_cpu - fitted_cpu, 4),
-        finished=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-    )
+    times = fit_times(start, fitted, done)
     return Record(job.digest, asked, found, sizes, times, versions())
 
 

@@ -18,7 +18,16 @@ import torch
 from honlearn.engine.adjacency import directed_means
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.neighborhoods import ExactNeighborhood, Hop, Neighborhood, SelfMask
-from honlearn.engine.propagate import Lookups, LookupSites, gather, max_rows, product, sum_rows, take
+from honlearn.engine.propagate import (
+    Lookups,
+    LookupSites,
+    gather,
+    lookup_layer,
+    max_rows,
+    product,
+    sum_rows,
+    take,
+)
 from honlearn.engine.sampled import SampledNeighborhood
 from honlearn.engine.weights import Generators, glorot, split_width, zeros
 from honlearn.errors import ParameterError, check_choice, check_integer
@@ -47,12 +56,40 @@ class MeanLayer(Layer):
             sites = LookupSites(*self.input_sites(ctx), self.hidden_site(ctx))
             looked_up = Lookups(ctx.run, hop, (own, into, out_of), self.bias, sites)
             return looked_up.rows(activated=False) if self.shape.last else looked_up
+        if isinstance(x, Lookups) and not hop.once:
+            x = x.rows()
+        if not isinstance(x, Lookups) and transforms_first(hop, x.shape[2], self.into.shape[2]):
+            tables = (
+                product(ctx.run, x, self.own),
+                product(ctx.run, x, self.into),
+                product(ctx.run, x, self.out_of),
+            )
+            still = ctx.site(0, "own", 0.0)
+            sites = LookupSites(still, still, still, self.hidden_site(ctx))
+            return lookup_layer(ctx.run, hop, tables, self.bias, sites, not self.shape.last)
         parts = gather(ctx.run, hop, x)
         z = torch.cat(
             [product(ctx.run, part, weight) for part, weight in zip(parts, weights, strict=True)], 2
         )
         z = z + self.bias[:, None]
         return z if self.shape.last else self.drop_hidden(ctx, hop, torch.relu(z))
+
+
+def transforms_first(hop: Hop, width: int, narrow: int) -> bool:
+    """Return whether to multiply all inputs by the weights before neighbours are summed, which is the same.
+
+    It sums rows of `narrow` in place of `width` numbers, but multiplies the input of every node and not the
+    rows of the hop alone. A number that is summed costs about as much as :data:`_MULTIPLIED` that are
+    multiplied in a matrix product. Sizes alone decide, never which nodes a batch has: learners would round
+    otherwise in other company.
+    """
+    nodes, asked = len(hop.parts[0].indptr) - 1, hop.rows.shape[1]
+    entries = sum(part.indices.shape[1] for part in hop.parts) * min(asked / max(nodes, 1), 1.0)
+    multiplied = max(nodes - asked, 0) * width * narrow * (1 + len(hop.parts))
+    return bool(_MULTIPLIED * entries * (width - narrow) > multiplied)
+
+
+_MULTIPLIED = 8
 
 
 class MaxPoolLayer(Layer):

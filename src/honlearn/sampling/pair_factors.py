@@ -78,11 +78,13 @@ class PairFactors:
         """Return the features of pairs int32 [B, 2], float32 [B, F]."""
         pairs = np.asarray(pairs, np.int32).reshape(-1, 2)
         out = np.empty((len(pairs), len(self.names)), np.float32)
-        for start in range(0, len(pairs), _BLOCK):
-            some = pairs[start : start + _BLOCK]
-            out[start : start + _BLOCK] = self._block(some)
-            if not self.directed:
-                out[start : start + _BLOCK] += self._block(some[:, ::-1])
+        # Threads would add up in another order.
+        with threadpool_limits(1):
+            for start in range(0, len(pairs), _BLOCK):
+                some = pairs[start : start + _BLOCK]
+                out[start : start + _BLOCK] = self._block(some)
+                if not self.directed:
+                    out[start : start + _BLOCK] += self._block(some[:, ::-1])
         return out if self.directed else out / np.float32(2)
 
     def _block(self, pairs: Pairs) -> Features:
@@ -124,8 +126,7 @@ class _Products:
     def __call__(self, left: _Vectors, right: _Vectors) -> _Vectors:
         """Return left[u] · right[v] for each pair, float64 [B]."""
         if len(self.sources) * len(right) <= 4 * len(self.u):
-            with threadpool_limits(1):
-                return np.asarray((left[self.sources] @ right.T)[self.row, self.v])
+            return np.asarray((left[self.sources] @ right.T)[self.row, self.v])
         return np.asarray(np.einsum("ij,ij->i", left[self.u], right[self.v]))
 
 
@@ -147,9 +148,7 @@ def _factors(matrix: Matrix) -> _Factors:
         empty = np.zeros((size, 1))
         return _Factors(empty, empty, empty, empty)
     rank = max(1, min(RANKS[-1], size // 2))
-    # Threads would add up in another order.
-    with threadpool_limits(1):
-        left, values, right = randomized_svd(matrix, rank, n_iter=_ROUNDS, random_state=0)
+    left, values, right = randomized_svd(matrix, rank, n_iter=_ROUNDS, random_state=0)
     root = np.sqrt(values)
     # In double precision: how sums are ordered differs by which pairs are asked for together.
     return _Factors(left * values, right.T, unit(left * root), unit(right.T * root))

@@ -1,7 +1,7 @@
 """The pairs that a link predictor is trained on: pairs of the user, or links of the network and a pool.
 
 In: arguments of ``fit``. Out: :class:`LinkExamples`, and from it what a training takes, in folds or not; and
-the calibration of a fitted model.
+the calibration of a fitted model and the scores of unlinked pairs that it held back.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.ensemble.training import Held
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.sampling.pairs import count_unlinked
+from honlearn.seeds import generator
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks.inputs import Labels, NamePairs
 from honlearn.tasks.pair_calibration import Calibration, calibrate, for_share
@@ -100,3 +101,21 @@ def calibration_of(given: LinkExamples, trained: Trained, held: Held, n_entities
     chance = examples.chance[positions] if isinstance(examples, FoldedPairs) else np.ones(len(positions))
     probability = held.proba[:, :, 1].mean(0, dtype=np.float64).astype(np.float32)
     return calibrate(probability, examples.labels[positions], share, chance)
+
+
+def unlinked_scores(trained: Trained, held: Held, seed: int) -> NDArray[np.float32]:
+    """Return the predicted probabilities of held-back unlinked pairs that stand for all unlinked pairs, [n].
+
+    A held-back pair is kept with a probability in inverse proportion to how likely it was drawn, so that
+    those kept are as if drawn uniformly. Empty where nothing is held back.
+    """
+    if not held.positions.shape[1]:
+        return np.empty(0, np.float32)
+    positions, examples = held.positions[0], trained.examples
+    probability = held.proba[:, :, 1].mean(0, dtype=np.float64).astype(np.float32)
+    free = examples.labels[positions] == 0
+    if isinstance(examples, FoldedPairs) and free.any():
+        chance = examples.chance[positions]
+        least = max(float(chance[free].min()), 1e-9)
+        free &= generator(seed, "unlinked scores").random(len(free)) * chance <= least
+    return np.sort(probability[free])

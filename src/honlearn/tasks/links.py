@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.ensemble import Architecture
 from honlearn.ensemble.fitting import Searched
 from honlearn.ensemble.growing_bag import forget_rounds
@@ -27,7 +26,7 @@ from honlearn.ensemble.pair_inference import PairInference
 from honlearn.ensemble.pair_inputs import FEATURES, PairSource, Scaling
 from honlearn.ensemble.pair_model import PairModel
 from honlearn.ensemble.pairs import PairArchitecture, PairEnsemble
-from honlearn.errors import InputError, check_integer, listed
+from honlearn.errors import InputError, listed
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner
@@ -44,11 +43,11 @@ from honlearn.tasks.choice import Candidate
 from honlearn.tasks.estimator import EnsembleEstimator
 from honlearn.tasks.fit_facts import Clock
 from honlearn.tasks.inputs import Labels, NamePairs
-from honlearn.tasks.link_examples import LinkExamples, calibration_of, link_examples
+from honlearn.tasks.link_examples import LinkExamples, calibration_of, link_examples, unlinked_scores
 from honlearn.tasks.link_split import hide_pairs
 from honlearn.tasks.nested import as_learners, refuse_old
 from honlearn.tasks.pair_calibration import Calibration
-from honlearn.tasks.recommendations import recommended
+from honlearn.tasks.recommendations import Suggested, recommended
 from honlearn.tasks.settings import Pairs, Structure, Training
 
 if TYPE_CHECKING:
@@ -95,6 +94,7 @@ class DGELinkPredictor(EnsembleEstimator):
     task: ClassVar[str] = "links"
     ensemble_: PairEnsemble
     calibration_: Calibration
+    unlinked_scores_: NDArray[np.float32]
     n_learners_: int
     _fitted_model: PairModel
     _scaling: Scaling | None = None
@@ -180,6 +180,7 @@ class DGELinkPredictor(EnsembleEstimator):
         self.n_linked_ = int(given.balanced.labels.sum())
         self._scaling = trained.scaling
         self.calibration_ = calibration_of(given, trained, fitted.held, self.network_.n_entities)
+        self.unlinked_scores_ = unlinked_scores(trained, fitted.held, self.seed_)
         forget_rounds(shape, options)
         self._remember(dataclasses.replace(shape, n_learners=self.n_learners_), fitted, options)
         self.fit_facts_ = clock.facts("pairs", given.balanced.labels, given.balanced.pairs)
@@ -243,12 +244,6 @@ class DGELinkPredictor(EnsembleEstimator):
         usual = {"n_batches": self._reads.folds, "max_epochs": 40}
         given = (self._owner, self.task)
         return [training.options(*given, kind, n_examples, self.verbose, usual) for kind in shape.kinds]
-
-    def _runtime(self) -> Runtime:
-        """Return where it runs: folds on one thread, since sums over large batches would depend on more."""
-        asked = super()._runtime()
-        device = self.parameter_object("training").device
-        return Runtime(device, 1, self._owner) if self._reads.folds else asked
 
     def _read_paths(self) -> Paths | None:
         """Return the paths, cut at every step that the network does not have, such as a tested one."""
@@ -324,7 +319,7 @@ class DGELinkPredictor(EnsembleEstimator):
         """Return the probability [B] of a link of pairs of entity codes [B, 2], without a look at names."""
         _, inference = self._inference([], "predict_proba")
         with inference.run.threads():
-            return np.asarray(inference.proba(check_links.in_order(pairs, self._reads.directed))[:, 1])
+            return inference.link_proba(check_links.in_order(pairs, self._reads.directed))
 
     def predict(self, X: NamePairs) -> NDArray[Any]:
         """Return 1 for each pair that is more likely linked than not, else 0: [B]."""
@@ -338,13 +333,14 @@ class DGELinkPredictor(EnsembleEstimator):
         with inference.run.threads():
             return inference.member_proba(pairs)
 
-    def recommend(self, node: object, top: int = 10) -> pandas.DataFrame:
+    def recommend(self, node: object, top: int = 10, max_fdr: float | None = None) -> pandas.DataFrame:
         """Return the entities that `node` is most likely linked to and has no edge to yet, best first.
 
         Parameters
         ----------
         node : the name of an entity, or a list of names; then the table has a first column ``node``.
         top : how many new neighbours of each node.
+        max_fdr : keep the suggestions of a node with a ``q_value`` up to this rate; None keeps `top` of them.
 
         Returns
         -------
@@ -353,6 +349,10 @@ class DGELinkPredictor(EnsembleEstimator):
         - ``neighbor``;
         - ``probability``: of all pairs of entities with a score as high, the share that is linked, if the
           pairs themselves were hidden. It was calibrated on held-back pairs, weighed to stand for all pairs;
+        - ``q_value``: the least false discovery rate of a list of the node that ends here, by the scores of
+          unlinked pairs that were held back in the fit
+          (:func:`~honlearn.hon.false_discovery.link_q_values`); NaN where none were. It holds on average over
+          nodes; of an entity with far more links than others it is too small;
         - ``disagreement`` of the members;
         - ``n_common`` and ``common_neighbors``: on how many entities z the walks u → z → v meet, and the
           names of those with the fewest links;
@@ -360,15 +360,15 @@ class DGELinkPredictor(EnsembleEstimator):
           node, and ``paths``, the commonest pieces of paths from the one to the other, with counts.
         """
         check_is_fitted(self, "ensemble_")
-        check_integer(f"{self._owner}.recommend", "top", top, 1)
+        asked = Suggested(top, max_fdr).checked(self._owner, self.unlinked_scores_)
         several = isinstance(node, (list, tuple, np.ndarray)) or hasattr(node, "to_numpy")
         names = self.network_.vocabulary
         nodes = names.codes(list(node)) if several else np.array([names.index(node)], np.int32)  # type: ignore[call-overload]
         _, inference = self._inference([], "recommend")
-        source = self._fitted_model.source
-        paths = None if source is None else source.paths
+        paths = getattr(self._fitted_model.source, "paths", None)
+        known = (self.calibration_, self.unlinked_scores_, paths)
         with inference.run.threads():
-            found = recommended(inference, nodes, top, self._reads.directed, self.calibration_, paths)
+            found = recommended(inference, nodes, asked, self._reads.directed, *known)
         return found if several else found.drop(columns="node")
 
     def explain(

@@ -1,4 +1,4 @@
-"""What a saved link predictor holds beside its weights: scaling, lags of its paths, calibration, its size.
+"""What a saved link predictor holds beside its weights: scaling, lags, calibration, unlinked scores, size.
 
 In: a :class:`~honlearn.tasks.links.DGELinkPredictor`, or what a model folder holds. Out: config and tensors
 for :mod:`honlearn.tasks.saving`, and back. The paths themselves are not saved: a model that was loaded knows
@@ -37,13 +37,15 @@ def pair_config(model: DGELinkPredictor) -> dict[str, Any]:
 
 
 def pair_tensors(model: DGELinkPredictor) -> dict[str, torch.Tensor]:
-    """Return the scaling of the features and the lags of the paths, where a model has them."""
+    """Return the scaling of the features, the scores of unlinked pairs and the lags, where there are any."""
     out: dict[str, torch.Tensor] = {}
     if model._scaling is not None:
         out |= {
             "mean": torch.from_numpy(model._scaling.mean),
             "scale": torch.from_numpy(model._scaling.scale),
         }
+    if len(model.unlinked_scores_):
+        out["unlinked"] = torch.from_numpy(model.unlinked_scores_)
     source = model._fitted_model.source
     lags = None if source is None or not source.reads_counts else source.whole.lags
     for lag, matrix in zip(LAGS, lags or (), strict=False):
@@ -72,6 +74,7 @@ def restore_pairs(
     }
     size = model.network_.n_entities
     specs: dict[str, Spec] = {"mean": ("f4", (len(FEATURES),)), "scale": ("f4", (len(FEATURES),))}
+    specs["unlinked"] = ("f4", ("unlinked",))
     for lag in LAGS:
         count = f"entries{lag}"
         given: list[Spec] = [("i8", (size + 1,)), ("i4", (count,)), ("f8", (count,))]
@@ -86,6 +89,11 @@ def restore_pairs(
     if reads != bool(scaled):
         raise FormatError(f"{where}: the scaling of the counts does not belong to these parameters; {ADVICE}")
     check_arrays(known, specs, where, advice=ADVICE)
+    scores = known.get("unlinked", np.empty(0, np.float32))
+    # A comparison with NaN is false.
+    if not ((scores >= 0) & (scores <= 1)).all():
+        raise FormatError(f"{where}: scores of unlinked pairs must be probabilities; {ADVICE}")
+    model.unlinked_scores_ = scores
     model._scaling = Scaling(known["mean"], known["scale"]) if scaled else None
     model._lags = _lags(known, size, where) if lagged else None
 

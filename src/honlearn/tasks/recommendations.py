@@ -7,12 +7,14 @@ for a person to judge by; it is no part of the score.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.ensemble.pair_inference import PairInference
+from honlearn.errors import InputError, check_integer, check_real
+from honlearn.hon.false_discovery import link_q_values
 from honlearn.paths.paths import Paths
 from honlearn.sampling.common_neighbors import Common, CommonNeighbors
 from honlearn.sampling.lags import LAGS, Lags
@@ -30,24 +32,50 @@ SHOWN = 3
 _AT_ONCE = 1 << 20
 
 
+class Suggested(NamedTuple):
+    """How many suggestions of each node are asked for, and up to which false discovery rate."""
+
+    top: int = 10
+    max_fdr: float | None = None
+
+    def checked(self, owner: str, unlinked: NDArray[np.float32]) -> Suggested:
+        """Return itself, or raise for what is out of range or cannot be known."""
+        check_integer(f"{owner}.recommend", "top", self.top, 1)
+        if self.max_fdr is None:
+            return self
+        check_real(f"{owner}.recommend", "max_fdr", self.max_fdr, 0, 1)
+        if not len(unlinked):
+            raise InputError(
+                f"{owner}.recommend: max_fdr needs unlinked pairs that were held back in the fit, and there "
+                "are none; train with a validation_fraction above 0 on pairs of which some are not linked"
+            )
+        return self
+
+
 def recommended(
     inference: PairInference,
     nodes: NDArray[np.int32],
-    top: int,
+    asked: Suggested,
     directed: bool,
     calibration: Calibration,
+    unlinked: NDArray[np.float32],
     paths: Paths | None,
 ) -> pandas.DataFrame:
     """Return the best new neighbours of each node, by node and best first; for columns see ``recommend``."""
     import pandas as pd
 
     network = inference.pair_sampler.network
-    chosen, scores = _best(inference, nodes, top, directed)
+    chosen, scores, sizes = _best(inference, nodes, asked.top, directed)
+    rates = list_q_values(scores, sizes, unlinked)
+    if asked.max_fdr is not None:
+        kept = rates <= asked.max_fdr
+        chosen, scores, rates = chosen[kept], scores[kept], rates[kept]
     names = network.vocabulary.names
     table: dict[str, Any] = {
         "node": [names[u] for u in chosen[:, 0].tolist()],
         "neighbor": [names[v] for v in chosen[:, 1].tolist()],
         "probability": calibration(scores),
+        "q_value": rates,
         "disagreement": np.zeros(0),
     }
     if len(chosen):
@@ -60,25 +88,51 @@ def recommended(
     return pd.DataFrame(table)
 
 
+class ListSize(NamedTuple):
+    """How many suggestions a node has, and out of how many candidates."""
+
+    suggested: int
+    candidates: int
+
+
 def _best(
     inference: PairInference, nodes: NDArray[np.int32], top: int, directed: bool
-) -> tuple[Pairs, NDArray[np.float32]]:
-    """Return the `top` best new pairs of each node [n, 2], node by node, and their scores [n]."""
+) -> tuple[Pairs, NDArray[np.float32], list[ListSize]]:
+    """Return the `top` best new pairs of each node [n, 2], node by node, their scores [n], and how many."""
     network = inference.pair_sampler.network
     pairs, scores = [np.empty((0, 2), np.int32)], [np.empty(0, np.float32)]
+    sizes: list[ListSize] = []
     new = NewPairs(network, directed)
     step = max(1, _AT_ONCE // max(network.n_entities, 1))
     for start in range(0, len(nodes), step):
         candidates = [new.of(int(entity)) for entity in nodes[start : start + step]]
+        sizes += [ListSize(min(top, len(one)), len(one)) for one in candidates]
         some = np.concatenate(candidates)
         if not len(some):
             continue
         place = np.repeat(np.arange(len(candidates)), [len(one) for one in candidates])
-        probability = inference.proba(in_order(some, directed))[:, 1]
+        probability = inference.link_proba(in_order(some, directed))
         best = best_of_each(place, probability, top)
         pairs.append(some[best])
         scores.append(probability[best])
-    return np.concatenate(pairs), np.concatenate(scores)
+    return np.concatenate(pairs), np.concatenate(scores), sizes
+
+
+def list_q_values(
+    scores: NDArray[np.float32], sizes: Sequence[ListSize], unlinked: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return the q-value of each suggestion within the list of its node, NaN without unlinked pairs, [n].
+
+    >>> list_q_values(np.array([0.9, 0.2]), [ListSize(2, 10)], np.linspace(0.0, 0.5, 99)).round(2).tolist()
+    [0.1, 1.0]
+    """
+    rates = np.full(len(scores), np.nan)
+    start = 0
+    for size in sizes if len(unlinked) else ():
+        some = slice(start, start + size.suggested)
+        rates[some] = link_q_values(scores[some], unlinked, size.candidates)
+        start += size.suggested
+    return rates
 
 
 def neighbor_columns(common: Common, names: Sequence[str]) -> dict[str, list[Any]]:
