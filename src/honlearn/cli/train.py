@@ -53,26 +53,31 @@ def train(
     reading: dict[str, Any],
 ) -> None:
     """Fit a model on every labelled node of a network, on its links, or on labelled paths, and save it."""
-    from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.experiments.registry import find_model
-    from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
+    from honlearn.paths.files import find_files
 
     entry = None if task == "paths" else find_model(model, task)
+    # What needs no torch is checked before it is imported, which takes seconds.
+    check_folder(output, force)
+    find_files(network)
+    labelled: tuple[list[str], list[str]] = ([], [])
+    if task == "nodes":
+        labelled = read_labels(words.needed_labels(labels), label_column)
     if entry is None:
         from honlearn.cli.path_classes import train_paths
 
-        check_folder(output, force)
         _tell(train_paths(network, labels, output, label_column, set_, seed, reading), as_json)
         return
+    from honlearn.experiments.evaluate import ModelSpec, NodeData
+    from honlearn.hon.formats import load_network
+
     choice = choosing.Choice(auto, order, tau, min_support, reading)
     choice.check(entry, network)
     spec = ModelSpec(entry, choice.settings(words.parse_settings(set_, entry)))
-    check_folder(output, force)
     facts: dict[str, Any] = {"model": str(output), "name": entry.name}
     learner = spec.configuration().get("learner")
     facts |= {} if learner is None else {"learner": learner}
-    labelled = ([], []) if task == "links" else read_labels(words.needed_labels(labels), label_column)
     source = choice.counts(network) if auto else load_network(network)
     if task == "links":
         from honlearn.cli.links import fit_links
@@ -172,7 +177,7 @@ def check_folder(folder: Path, force: bool) -> None:
     from honlearn.stored import read_json
     from honlearn.tasks import card_text
     from honlearn.tasks.fit_facts import FILE as TRAINING
-    from honlearn.tasks.storage import CONFIG, COUNTS, FORMAT, NETWORK, OTHER_NETWORK, WEIGHTS
+    from honlearn.tasks.model_folder import CONFIG, COUNTS, FORMAT, NETWORK, OTHER_NETWORK, WEIGHTS
     from honlearn.writing.atomic import is_draft
     from honlearn.writing.locks import LOCK_FILE
 
