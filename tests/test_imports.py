@@ -26,6 +26,7 @@ BASE = {
     "mixing",
     "progress",
     "seeds",
+    "sizes",
     "stored",
     "versions",
     "writing",

@@ -15,7 +15,7 @@ from honlearn.hon.evidence import Evidence
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.prune import thresholds
 from honlearn.hon.statistics import EVIDENCE, ContextStatistics, GrowParameters
-from honlearn.hon.trie import Trie, seek
+from honlearn.hon.trie import Trie, let_levels_go, seek
 from honlearn.jit import njit
 from honlearn.paths.arrange import sort_each
 from honlearn.paths.vocabulary import Vocabulary
@@ -151,6 +151,7 @@ def build_network(
     node[: len(vocabulary)] = rank[:-1]
     node[len(vocabulary) + arranged] = len(by_name) + np.arange(len(grams))
     indptr, indices, weights = _rows(trie, kept, order, node, len(by_name) + len(grams))
+    let_levels_go(trie)
     grams, lengths = grams[arranged], lengths[arranged]
     return HigherOrderNetwork(
         vocabulary.take(by_name),
