@@ -95,9 +95,7 @@ class GramCounts:
 
     def _divergence_of(self, m: int, wanted: NDArray[np.bool_]) -> NDArray[np.float64]:
         below, level, extensions = self._trie[m - 2 : m + 1]
-        found = divergences(level, extensions, below, wanted)
-        let_levels_go(self._trie)
-        return found
+        return divergences(level, extensions, below, wanted)
 
     def evidence(self, order: int | None = None) -> Evidence:
         """Return the evidence for every context of 2 … `order` entities, computed once.
@@ -293,6 +291,7 @@ def count_grams(
     With `n_workers` > 1, that many threads count while one reads; the result is the same. `memory`, such as
     ``"500MB"``, is about how much counting may take: beyond it, sorted counts go to temporary files (TMPDIR)
     and are summed there, and the arrays of the result are mapped from such files. The result is the same.
+    (Windows of `order` + 1 entities that do not fit 64 bits are counted in memory.)
 
     >>> paths = [["A", "C", "D"], ["B", "C", "E"]] * 5
     >>> count_grams(paths, memory="10MB").grow() == count_grams(paths).grow()

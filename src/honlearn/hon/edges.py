@@ -86,6 +86,7 @@ def _rows(
     target = node[: len(trie[0])]
     for m in range(1, order + 1):
         level, extensions, source, number = trie[m - 1], trie[m], sources[m - 1], numbers[m - 1]
+        let_levels_go(trie)
         if m < order:
             target = target[extensions.suffix]
             target[sources[m]] = numbers[m]

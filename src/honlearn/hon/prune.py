@@ -11,8 +11,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.trie import Level, Trie, seek
+from honlearn.hon.trie import Level, Trie, let_levels_go, seek
 from honlearn.jit import njit
+
+# Contexts between which the memory of levels on disk is let go.
+_BLOCK = 1 << 22
 
 
 @njit
@@ -27,9 +30,11 @@ def _divergences(
     below_newest: NDArray[np.int32],
     below_count: NDArray[np.int64],
     wanted: NDArray[np.bool_],
+    start: int,
+    stop: int,
     out: NDArray[np.float64],
 ) -> None:
-    for g in range(len(suffix)):
+    for g in range(start, stop):
         if not wanted[g]:
             out[g] = np.nan
             continue
@@ -59,10 +64,13 @@ def divergences(
     follows g. `extensions` is the level above, `below` the level of the suffixes.
     """
     out = np.empty(len(level), np.float64)
-    _divergences(
-        level.first, level.followed, level.suffix, extensions.newest, extensions.count,
-        below.first, below.followed, level.newest, level.count, wanted, out,
-    )  # fmt: skip
+    for start in range(0, len(level), _BLOCK):
+        _divergences(
+            level.first, level.followed, level.suffix, extensions.newest, extensions.count,
+            below.first, below.followed, level.newest, level.count,
+            wanted, start, min(start + _BLOCK, len(level)), out,
+        )  # fmt: skip
+        let_levels_go((below, level, extensions))
     return out
 
 
