@@ -38,7 +38,8 @@ def test_other_errors_of_the_cache_are_not_hidden(monkeypatch: pytest.MonkeyPatc
 def test_kept_code_is_loaded_without_what_only_a_compilation_needs(tmp_path: Path) -> None:
     """The second process loads; it can still compile something new afterwards."""
     (tmp_path / "kept.py").write_text(
-        "from honlearn.jit import njit\n@njit\ndef total(values):\n    return values.sum()\n"
+        "from honlearn.jit import njit\n@njit\ndef total(values):\n    found = 0\n"
+        "    for value in values:\n        found += value\n    return found\n"
     )
     program = """
 import sys, numpy as np, kept
@@ -46,10 +47,15 @@ print(kept.total(np.arange(4)), "numba.np.arraymath" in sys.modules)
 from honlearn.jit import njit
 assert njit(lambda a: a[::-1].max())(np.arange(4)) == 3
 """
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(tmp_path)}
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     runs = [
         subprocess.run(
-            [sys.executable, "-c", program], check=True, capture_output=True, text=True, env=environment
+            [sys.executable, "-c", program],
+            check=True,
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=tmp_path,
         ).stdout.split()
         for _ in range(2)
     ]

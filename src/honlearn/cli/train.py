@@ -173,11 +173,10 @@ def check_folder(folder: Path, force: bool) -> None:
     from contextlib import suppress
 
     from honlearn.errors import HonlearnError, InputError
-    from honlearn.pipeline.model_folder import CHECKPOINT
     from honlearn.stored import read_json
     from honlearn.tasks import card_text
+    from honlearn.tasks import model_folder as files
     from honlearn.tasks.fit_facts import FILE as TRAINING
-    from honlearn.tasks.model_folder import CONFIG, COUNTS, FORMAT, NETWORK, OTHER_NETWORK, WEIGHTS
     from honlearn.writing.atomic import is_draft
     from honlearn.writing.locks import LOCK_FILE
 
@@ -185,16 +184,17 @@ def check_folder(folder: Path, force: bool) -> None:
         raise InputError(f"{folder}: there is a file of this name; name a folder")
     if force or not folder.exists():
         return
-    own = {CONFIG, WEIGHTS, NETWORK, OTHER_NETWORK, COUNTS, TRAINING, CHECKPOINT, LOCK_FILE}
+    own = {files.CONFIG, files.WEIGHTS, files.NETWORK, files.OTHER_NETWORK, files.COUNTS}
+    own |= {TRAINING, files.CHECKPOINT, LOCK_FILE}
     own |= {card_text.FILE} if card_text.is_own(folder / card_text.FILE) else set()
     there = [path.name for path in folder.iterdir()]
     foreign = sorted(name for name in there if name not in own and not is_draft(name))
-    if (folder / CONFIG).is_file():
+    if (folder / files.CONFIG).is_file():
         config = None
         with suppress(HonlearnError):
-            config = read_json(folder / CONFIG)
-        if not isinstance(config, dict) or config.get("format") != FORMAT:
-            foreign.insert(0, CONFIG)
+            config = read_json(folder / files.CONFIG)
+        if not isinstance(config, dict) or config.get("format") != files.FORMAT:
+            foreign.insert(0, files.CONFIG)
     if foreign:
         from honlearn.errors import listed
 

@@ -22,6 +22,8 @@ CONFIG, WEIGHTS, NETWORK = "config.json", "weights.safetensors", "network.hon"
 OTHER_NETWORK = "network-2.hon"
 # The counts of the paths that the network was grown from, for an update.
 COUNTS = "paths.counts"
+# Where a training that was stopped goes on from.
+CHECKPOINT = ".checkpoint"
 ADVICE = "save the model again"
 
 
