@@ -32,5 +32,7 @@ if ! "$venv/bin/python" -c 'import torch' 2>/dev/null; then
 fi
 echo "installing honlearn…"
 pip install -e ".${extra:+[$extra]}"
+echo "compiling…"
+"$venv/bin/python" scripts/warm_up.py > /dev/null
 rm -f "$venv"/.ready-"${extra:-run}"-*
 touch "$mark"

@@ -17,6 +17,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 BASE = {
     "conformal",
+    "deferred",
     "errors",
     "hash_table",
     "interrupts",
@@ -25,6 +26,7 @@ BASE = {
     "mixing",
     "progress",
     "seeds",
+    "sizes",
     "stored",
     "versions",
     "writing",
@@ -114,9 +116,10 @@ def test_a_module_is_one_idea_that_says_what_it_is(file: Path) -> None:
     assert text.count("\n") <= 400
 
 
-def loaded_by(program: str, *arguments: str) -> set[str]:
-    """Return the packages that a fresh interpreter has loaded after `program`."""
-    ending = "\nimport sys; print('LOADED', *{name.partition('.')[0] for name in sys.modules})"
+def loaded_by(program: str, *arguments: str, whole: bool = False) -> set[str]:
+    """Return the packages (`whole`: modules) that a fresh interpreter has loaded after `program`."""
+    part = "name" if whole else "name.partition('.')[0]"
+    ending = f"\nimport sys; print('LOADED', *{{{part} for name in sys.modules}})"
     done = subprocess.run(
         [sys.executable, "-c", program + ending, *arguments], capture_output=True, text=True, check=True
     )
@@ -168,6 +171,40 @@ def test_commands_up_to_the_network_do_not_load_torch(tmp_path: Path) -> None:
         f"import sys; sys.argv = ['honlearn', *{line.split()!r}]\n{COMMAND}" for line in words
     )
     assert not loaded_by(program) & HEAVY
+
+
+@pytest.mark.parametrize("rule", ["", "--tau 1 --min-support 1", "--alpha 1 --order 3"])
+def test_growing_from_text_loads_no_more_than_it_needs(tmp_path: Path, rule: str) -> None:
+    (tmp_path / "paths.txt").write_text("A C D\nB C E\n" * 5)
+    words = f"grow {tmp_path}/paths.txt -o {tmp_path}/net.hon {rule}"
+    loaded = loaded_by(COMMAND, *words.split(), whole=True)
+    assert not loaded & (HEAVY | {"pandas", "scipy.stats", "scipy.linalg", "matplotlib", "pyarrow"})
+    assert "numba.np.arraymath" not in loaded_by(COMMAND, *words.split(), whole=True), (
+        "the second run compiles"
+    )
+
+
+FAILS = COMMAND.replace("assert not end.code, end.code", "assert end.code == 2, end.code")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "predict {0}/no-model",
+        "predict {0}/model --alpha 7",
+        "predict {0}/model --on-unknown no",
+        "train {0}/no.hon {0}/labels.csv -o {0}/out",
+        "train {0}/net.hon {0}/no.csv -o {0}/out",
+        "train {0}/net.hon {0}/labels.csv --label-column no -o {0}/out",
+        "train {0}/net.hon {0}/labels.csv --model no -o {0}/out",
+    ],
+)
+def test_errors_in_words_and_files_are_told_before_anything_heavy_is_loaded(
+    tmp_path: Path, words: str
+) -> None:
+    (tmp_path / "net.hon").write_bytes(b"")
+    (tmp_path / "labels.csv").write_text("node,label\nA,x\n")
+    assert not loaded_by(FAILS, *words.format(tmp_path).split()) & {*HEAVY, "numba", "pandas", "scipy"}
 
 
 def test_all_that_a_network_does_does_not_load_torch(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The compiler in front of every hot loop: numba's ``njit``, cached on disk, the GIL released.
 
-Kept apart so that the options are said once and the decorator is typed. The types of the arrays that compiled
+Kept apart so that the options are said once and the decorator is typed. Machine code that was kept is loaded
+without numba's tables of what can be compiled (:class:`QuickCache`). The types of the arrays that compiled
 code takes are named here too.
 """
 
@@ -15,6 +16,8 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -46,9 +49,11 @@ class Target(Protocol):
 def _load_array_functions() -> None:
     """Import numba's array functions without scipy's linear algebra, a tenth of a whole run on large data.
 
-    They are imported with the first compiled function anyway. What is left out is one look whether BLAS is
-    there: where scipy is installed it is, and a function that calls BLAS still looks for itself.
+    They are imported with the first function that is compiled anyway. What is left out is one look whether
+    BLAS is there: where scipy is installed it is, and a function that calls BLAS still looks for itself.
     """
+    if "numba.np.arraymath" in sys.modules or "scipy.linalg" in sys.modules:
+        return
     from numba.np import linalg
 
     def installed() -> None:
@@ -63,8 +68,23 @@ def _load_array_functions() -> None:
         linalg.ensure_blas = look
 
 
-if "numba.np.arraymath" not in sys.modules and "scipy.linalg" not in sys.modules:
-    _load_array_functions()
+class QuickCache(FunctionCache):
+    """numba's cache on disk; what it holds is loaded without what only a compilation needs.
+
+    numba imports everything that it can compile before it looks whether there is anything to compile, a
+    quarter of the time that a small file takes. Kept machine code needs numba's runtime only. (It may not
+    hash text, whose functions numba registers among the rest.)
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the kept result for a signature, or None: then the caller compiles."""
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            found = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            if found is not None:
+                return found
+        _load_array_functions()
+        return None
 
 
 @overload
@@ -78,13 +98,15 @@ def njit(function: Any = None, **options: Any) -> Any:
     """
     if function is None:
         return lambda function: njit(function, **options)
-    options = {"cache": True, "nogil": True, **options}
-    try:
-        return numba.njit(**options)(function)
-    except RuntimeError as error:
-        if "cannot cache function" not in str(error):
-            raise
-        return numba.njit(**{**options, "cache": False})(function)
+    compiled = numba.njit(**{"nogil": True, **options})(function)
+    # Disabled by NUMBA_DISABLE_JIT, numba returns the function itself.
+    if compiled is not function:
+        try:
+            compiled._cache = QuickCache(function)  # type: ignore[no-untyped-call]
+        except RuntimeError as error:
+            if "cannot cache function" not in str(error):
+                raise
+    return compiled
 
 
 def _eight_bytes(context: Typing, data: types.Array, start: types.Integer) -> Intrinsic:

@@ -202,3 +202,14 @@ def test_auto_tells_why_it_stopped(run: Run) -> None:
     )
     told = json.loads(run("grow", "more.txt", "-o", "net.hon", "--order", "auto", "--json")[1])["contexts"]
     assert told == [{"order": 2, "contexts": 4, "tested": 2, "significant": 2, "nodes": 2}]
+
+
+def test_a_limit_of_memory_gives_the_same_file_and_a_bad_one_is_one_line(run: Run) -> None:
+    assert run("grow", "paths.txt", "-o", "a.hon")[0] == 0
+    assert run("grow", "paths.txt", "-o", "b.hon", "--memory", "2MB")[0] == 0
+    assert Path("a.hon").read_bytes() == Path("b.hon").read_bytes()
+    code, _, error = run("grow", "paths.txt", "-o", "c.hon", "--memory", "much")
+    assert code == 2
+    assert "must be a size of at least 1 MB, such as '500MB' or '2GiB'. Got 'much' instead." in error
+    assert error.count("\n") == 1
+    assert not Path("c.hon").exists()

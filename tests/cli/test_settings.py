@@ -6,7 +6,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from honlearn.cli.settings import check_owners, parse_settings, spread_settings
+from honlearn.cli.settings import check_owners, parse_settings
+from honlearn.cli.typed import spread_settings
 from honlearn.errors import FormatError, MissingFileError, ParameterError
 from honlearn.experiments.evaluate import ModelSpec
 from honlearn.experiments.registry import Entry, find_model

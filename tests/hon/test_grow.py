@@ -60,7 +60,7 @@ def test_counts_and_divergences_agree_with_the_published_builder(case: dict) -> 
 
 def grams_by_label(counts: hl.GramCounts, order: int) -> dict[str, tuple[int, int, float]]:
     """f, c and D of every gram of up to `order` entities."""
-    trie, divergence = counts._trie, counts._divergences(order)
+    trie, divergence = counts._trie, counts._divergences(order, 1)
     names = counts.vocabulary.names
     found, labels = {}, [[name] for name in names]
     for m in range(1, order + 1):
@@ -246,3 +246,12 @@ def test_parameters_out_of_range(options: dict, message: str) -> None:
 def test_counts_refuse_a_higher_order_than_was_counted() -> None:
     with pytest.raises(ParameterError, match=r"from 1 to 2\. Got 3"):
         hl.count_grams([["A", "B"]], order=2).grow(order=3)
+
+
+def test_a_lower_support_asked_later_has_all_its_divergences() -> None:
+    """What cannot be kept is left out, and computed when a later rule can keep it."""
+    rng = np.random.default_rng(3)
+    paths = [[f"e{i}" for i in rng.integers(0, 9, 6)] for _ in range(200)]
+    one = hl.count_grams(paths, 3)
+    for tau, support in ((0.1, 8), (0.1, 2), (1.0, 5), (0.5, 1)):
+        assert one.grow(3, tau, support) == hl.count_grams(paths, 3).grow(3, tau, support)

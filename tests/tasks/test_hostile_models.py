@@ -20,8 +20,8 @@ from honlearn.baselines.honem import HONEMLinkPredictor
 from honlearn.baselines.popularity import PopularityPredictor
 from honlearn.baselines.single import GCNClassifier
 from honlearn.errors import FormatError, InputError
+from honlearn.tasks.model_folder import config_digest
 from honlearn.tasks.nested import nested
-from honlearn.tasks.storage import _config_digest
 
 Edit = Callable[[dict[str, Any]], Any]
 LEARNER, TRAINING = "parameters.learner.parameters.", "parameters.training.parameters."
@@ -51,7 +51,7 @@ def repaired(source: Path, target: Path, config: Edit | None = None, tensors: Ed
         whole["files"]["weights.safetensors"] = hashlib.sha256(content).hexdigest()
     if config is not None:
         config(whole)
-    whole["digest"] = _config_digest(whole)
+    whole["digest"] = config_digest(whole)
     (target / "config.json").write_text(json.dumps(whole), "utf-8")
     facts = json.loads((target / "training.json").read_text("utf-8"))
     (target / "training.json").write_text(json.dumps(facts | {"config": whole["digest"]}), "utf-8")

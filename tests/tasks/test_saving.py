@@ -166,14 +166,14 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_weights_of_another_model_are_refused_even_with_a_good_digest(saved: Path, tmp_path: Path) -> None:
-    from honlearn.tasks.storage import _config_digest
+    from honlearn.tasks.model_folder import config_digest
 
     fitted(widths=(5, 4)).save(tmp_path / "other")
     config = json.loads((saved / "config.json").read_text())
     for name in ("weights.safetensors",):
         (saved / name).write_bytes((tmp_path / "other" / name).read_bytes())
         config["files"][name] = json.loads((tmp_path / "other" / "config.json").read_text())["files"][name]
-    config["digest"] = _config_digest(config)
+    config["digest"] = config_digest(config)
     (saved / "config.json").write_text(json.dumps(config))
     with pytest.raises(FormatError, match="config and weights do not belong together"):
         load_model(saved)

@@ -1,48 +1,76 @@
 """The command line: a thin projection of the library, rightmost in the flow.
 
-Commands import what they need when they run, so that ``honlearn --help`` is instant. An error that honlearn
+A command is imported when it is asked for, and what it needs when it runs, so that ``honlearn --help`` and an
+error in the words are instant. An error that honlearn
 raises on purpose is one line on standard error and exit code 2; ``--debug`` shows the traceback. Ctrl-C and
 SIGTERM are one line, too, with exit codes 130 and 143.
 """
 
 from __future__ import annotations
 
+import gc
+import importlib
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
 
 from honlearn import __version__
 from honlearn.cli import stopping
-from honlearn.cli.convert import convert
-from honlearn.cli.data import data_app
-from honlearn.cli.demo import demo
-from honlearn.cli.evaluate import evaluate
-from honlearn.cli.explain import explain
-from honlearn.cli.grow import grow
-from honlearn.cli.info import info
-from honlearn.cli.learn import learn
-from honlearn.cli.next import next_steps
 from honlearn.cli.outputs import keeping_inputs
-from honlearn.cli.predict import predict
-from honlearn.cli.report import report
-from honlearn.cli.reproduce import reproduce
-from honlearn.cli.score import score
-from honlearn.cli.settings import remember_command, spread_settings
-from honlearn.cli.train import train
+from honlearn.cli.typed import remember_command, spread_settings
+from honlearn.deferred import defer
 from honlearn.errors import DamageWarning, HonlearnError
 from honlearn.interrupts import ending_on_sigterm
 
-app = typer.Typer(
-    name="honlearn",
-    help="Learn from observed paths: higher-order networks and deep graph ensembles.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+# What a command is called, in the order of --help, and the function in the module behind it.
+_COMMANDS = {
+    "learn": "learn:learn",
+    "demo": "demo:demo",
+    "grow": "grow:grow",
+    "info": "info:info",
+    "convert": "convert:convert",
+    "train": "train:train",
+    "predict": "predict:predict",
+    "explain": "explain:explain",
+    "score": "score:score",
+    "evaluate": "evaluate:evaluate",
+    "reproduce": "reproduce:reproduce",
+    "report": "report:report",
+    "next": "next:next_steps",
+    "data": "data:data_app",
+}
+# Objects that are made before the collector looks for cycles: imports make many, and no cycles to free.
+_COLLECT_AFTER = 50_000
+
+
+def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
+    """Return the command line with these commands."""
+    app = typer.Typer(
+        name="honlearn",
+        help="Learn from observed paths: higher-order networks and deep graph ensembles.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(common)
+    for name in names:
+        module, _, command = _COMMANDS[name].partition(":")
+        made = getattr(importlib.import_module(f"honlearn.cli.{module}"), command)
+        if isinstance(made, typer.Typer):
+            app.add_typer(made, name=name)
+        else:
+            app.command(name)(keeping_inputs(made))
+    return app
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        return make_app()
+    raise AttributeError(f"module 'honlearn.cli' has no attribute {name!r}")
 
 
 def _print_version(wanted: bool) -> None:
@@ -51,7 +79,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def common(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
@@ -59,25 +86,6 @@ def common(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     """Learn from observed paths: higher-order networks and deep graph ensembles."""
-
-
-for command in (
-    learn,
-    demo,
-    grow,
-    info,
-    convert,
-    train,
-    predict,
-    explain,
-    score,
-    evaluate,
-    reproduce,
-    report,
-):
-    app.command()(keeping_inputs(command))
-app.command("next")(keeping_inputs(next_steps))
-app.add_typer(data_app, name="data")
 
 
 def _said(error: Exception) -> str:
@@ -89,6 +97,9 @@ def _said(error: Exception) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
+    gc.set_threshold(_COLLECT_AFTER)
+    # scikit-learn imports all of it for functions that it seldom calls.
+    defer("scipy.stats")
     words = list(sys.argv[1:] if arguments is None else arguments)
     remember_command(words)
     debug = "--debug" in words
@@ -96,7 +107,9 @@ def main(arguments: list[str] | None = None) -> None:
     stopping.forget()
     try:
         with ending_on_sigterm(), _warnings_as_lines():
-            app(words, prog_name="honlearn")
+            # One command is quicker to make than all; a word that is none is answered with all of them.
+            asked = words[:1] if words and words[0] in _COMMANDS else _COMMANDS
+            make_app(asked)(words, prog_name="honlearn")
     except (HonlearnError, OSError) as error:
         if debug:
             raise

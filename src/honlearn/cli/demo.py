@@ -54,7 +54,7 @@ def _say(text: str) -> None:
 def _run(*words: object) -> None:
     """Show a command and run it."""
     from honlearn.cli import app
-    from honlearn.cli.settings import spread_settings
+    from honlearn.cli.typed import spread_settings
 
     typed: Sequence[str] = [str(word) for word in words]
     typer.secho(f"$ honlearn {shlex.join(typed)}", fg="cyan")

@@ -17,6 +17,7 @@ from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
 from honlearn.cli.links import Execution
 from honlearn.cli.next_evaluation import SplitAt
+from honlearn.cli.typed import command_line
 
 if TYPE_CHECKING:
     from honlearn.experiments.evaluate import ModelSpec, NodeData
@@ -230,7 +231,7 @@ def evaluate(
             )
             rows = summarise(reported(done, grid, report))
         about = {"network": str(network), "labels": str(labels), "nodes": len(data.nodes), "notes": notes}
-        about |= {"command": words.command_line(), "machine": machine()}
+        about |= {"command": command_line(), "machine": machine()}
         write_summary(output, rows, about)
     print_run(output, about, rows, COLUMNS, as_json, f"look at it: honlearn report {output}")
 

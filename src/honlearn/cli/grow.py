@@ -67,6 +67,15 @@ def grow(
         ),
     ] = None,
     workers: Annotated[int, typer.Option(help="Threads that count while one reads.")] = 1,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="About how much memory counting may take, such as 500MB; beyond it, counts go to temporary "
+            "files (TMPDIR). The network is the same.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was built as JSON.")] = False,
     *,
     reading: dict[str, Any],
@@ -75,14 +84,16 @@ def grow(
     import time
 
     from honlearn.errors import InputError
-    from honlearn.hon.build import AUTO, auto_alpha, count_for
+    from honlearn.hon.build import AUTO, LEAST_MEMORY, auto_alpha, count_for
     from honlearn.hon.counts_file import check_counts_target
     from honlearn.hon.formats import check_target, save
     from honlearn.hon.statistics import GrowParameters
+    from honlearn.sizes import parse_size
 
     # What is known to fail raises before a long reading, not after it.
     longest = None if order is None else _order(order)
     GrowParameters.of("grow", 1, tau, min_support, alpha)
+    most = None if memory is None else parse_size("grow", "memory", memory, LEAST_MEMORY)
     check_target(output)
     if counts is not None:
         check_counts_target(counts)
@@ -96,10 +107,11 @@ def grow(
             min_support,
             alpha=alpha,
             n_workers=workers,
+            memory=most,
             **reading,
         )
     else:
-        known = _updated(update, longest, source, alpha, workers, reading)
+        known = _updated(update, longest, source, alpha, {"n_workers": workers, "memory": most, **reading})
     hon = known.grow(longest, tau, min_support, alpha=alpha)
     found: list[dict[str, int]] = []
     if longest == AUTO:
@@ -172,8 +184,7 @@ def _updated(
     order: int | str | None,
     source: Any,
     alpha: float | None,
-    workers: int,
-    reading: dict[str, Any],
+    options: dict[str, Any],
 ) -> GramCounts:
     """Return the counts in a file and of more paths; raise where counting all at once would look further."""
     from honlearn.errors import InputError
@@ -187,7 +198,7 @@ def _updated(
             f"{file}: grams were counted for orders up to {before.order}, and --order is {order}; leave "
             "--order out, or grow from all paths"
         )
-    known = before.update(source, n_workers=workers, **reading)
+    known = before.update(source, **options)
     if order == AUTO:
         longest = known.evidence().longest(DEFAULT_ALPHA if alpha is None else alpha)
         if before.order not in LOOKS or (longest >= before.order < max(LOOKS)):

@@ -16,6 +16,7 @@ import typer
 from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
 from honlearn.cli import stopping
+from honlearn.cli.typed import command_line
 
 if TYPE_CHECKING:
     from honlearn.paths.guess import Guess
@@ -90,7 +91,7 @@ def learn(
         label_column=label_column,
         node_column=node_column,
         title=title,
-        command=words.command_line(),
+        command=command_line(),
         reports=reports,
         **reading,
     )

@@ -16,6 +16,7 @@ import typer
 from honlearn.cli import settings as words
 from honlearn.cli.links import Execution
 from honlearn.cli.next_evaluation import refuse_options_of_files
+from honlearn.cli.typed import command_line
 
 if TYPE_CHECKING:
     from honlearn.experiments.evaluate import ModelSpec
@@ -171,7 +172,7 @@ def evaluate_on_links(
             "notes": notes,
             "optimism": gaps,
         }
-        about |= {"command": words.command_line(), "machine": machine()}
+        about |= {"command": command_line(), "machine": machine()}
         write_summary(output, rows, about)
     more = f"test_pairs; look at it: honlearn report {output}"
     print_run(output, about, _labelled(rows, how), COLUMNS[held_out[-1]], how.as_json, more)

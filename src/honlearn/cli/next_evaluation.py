@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from honlearn.cli import settings as words
 from honlearn.cli.links import Execution
+from honlearn.cli.typed import command_line
 
 if TYPE_CHECKING:
     from honlearn.experiments.next_steps import NextData
@@ -108,7 +108,7 @@ def evaluate_on_next_steps(
             done = engine.evaluate_next(data, jobs, output, processes=how.jobs, watch=report)
             rows = summarise(reported(done, jobs, report), engine.SCORES)
         about: dict[str, Any] = {"paths": str(paths), "task": "next", "folds": data.division}
-        about |= {"command": words.command_line(), "machine": machine()}
+        about |= {"command": command_line(), "machine": machine()}
         if how.artefacts and order > 1:
             about["sentence"] = engine.keep_memory(data, order, output).sentence
         write_summary(output, rows, about)

@@ -11,8 +11,8 @@ from typing import Any
 
 import typer
 
-from honlearn.cli import settings as words
 from honlearn.cli.links import Execution
+from honlearn.cli.typed import command_line
 
 COLUMNS = {
     "log loss": ("log_loss", 3),
@@ -73,7 +73,7 @@ def evaluate_on_paths(
             )
             rows = summarise(reported(done, jobs, report), engine.SCORES)
         about: dict[str, Any] = {"paths": str(source), "labels": str(labels), "task": "paths", "notes": notes}
-        about |= {"labelled": len(data.ids), "command": words.command_line(), "machine": machine()}
+        about |= {"labelled": len(data.ids), "command": command_line(), "machine": machine()}
         write_summary(output, rows, about)
     print_run(output, about, rows, COLUMNS, how.as_json, f"look at it: honlearn report {output}")
 

@@ -90,14 +90,17 @@ def predict(
     reading: dict[str, Any],
 ) -> None:
     """Write what a saved model thinks of each node or pair, and how sure it is."""
-    from honlearn.baselines.saving import load_model
     from honlearn.cli.new_entities import asked_for, check_words, with_new_paths
     from honlearn.errors import ParameterError
-    from honlearn.experiments.predictions import Predictions
 
     if output is not None:
         check_output(output)
     check_words(on_unknown, paths, reading)
+    _check_inputs(model, alpha, pairs, paths)
+    # From here on it takes seconds: torch.
+    from honlearn.baselines.saving import load_model
+    from honlearn.experiments.predictions import Predictions
+
     fitted = load_model(model)
     _check_alpha(alpha, model, fitted)
     if type(fitted).__name__ == "PathClassifier":
@@ -153,15 +156,30 @@ def predict(
         )
 
 
+def _check_inputs(model: Path, alpha: float | None, pairs: Path | None, paths: str | None) -> None:
+    """Raise where the model folder, a file or a value cannot be what it should; nothing heavy is imported."""
+    from honlearn.tasks.model_folder import read_config
+
+    read_config(model)
+    if alpha is not None:
+        from honlearn.conformal import check_alpha
+
+        check_alpha("predict", alpha)
+    if pairs is not None:
+        from honlearn.labels import csv_rows
+
+        next(csv_rows(pairs), None)
+    if paths is not None:
+        from honlearn.paths.files import find_files
+
+        find_files(paths)
+
+
 def _check_alpha(alpha: float | None, model: Path, fitted: Any) -> None:
     """Raise unless prediction sets can be had of this model, where they are asked for."""
-    from honlearn.conformal import check_alpha
     from honlearn.errors import ParameterError
 
-    if alpha is None:
-        return
-    check_alpha("predict", alpha)
-    if not getattr(fitted, "has_sets", False):
+    if alpha is not None and not getattr(fitted, "has_sets", False):
         what = "train an ensemble of nodes (--model dge-bag) with a validation part"
         if type(fitted).__name__ == "PathClassifier":
             what = "train it again, with at least two paths in every class"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from honlearn.cli import settings as words
+from honlearn.cli.typed import command_line
 
 if TYPE_CHECKING:
     from honlearn.experiments.registry import Entry
@@ -119,7 +120,7 @@ def reproduce(
         watching=watching,
     )
     names = list(NAMES) if name == "all" else [name]
-    command = words.command_line()
+    command = command_line()
     requests = [Request(each, sources, output, how, canonical, command, set_ or ()) for each in names]
     _check_settings(set_, requests)
     if dry_run:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-import shlex
 import sys
 import types
 import typing
@@ -25,7 +24,6 @@ from honlearn.errors import ParameterError, did_you_mean, listed
 from honlearn.experiments.registry import Entry, model_names
 
 _TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
-_SETTING = re.compile(r"([\w*-]+:)?[A-Za-z_]+(\.[a-z_]+)?=")
 _INSTEAD = {"random_state": "use --seed", "checkpoint": "the command keeps one itself"}
 
 Task = Annotated[
@@ -68,38 +66,11 @@ DryRun = Annotated[
 NAMES = ", ".join(model_names())
 
 
-_TYPED: list[str] = []
-
-
-def remember_command(words: Sequence[str]) -> None:
-    """Keep the words that the program was started with."""
-    _TYPED[:] = words
-
-
-def command_line() -> str:
-    """Return the command that is running, as one would type it, for the files of a run."""
-    return shlex.join(["honlearn", *_TYPED])
-
-
 def needed_labels(labels: Path | None) -> Path:
     """Return the file of classes, or raise where none was named for a task that needs it."""
     if labels is None:
         raise ParameterError("--task nodes needs LABELS after NET: a CSV with the node and its class")
     return labels
-
-
-def spread_settings(arguments: list[str]) -> list[str]:
-    """Return the arguments with ``--set`` before each word of a row ``--set a=1 b=2``.
-
-    >>> spread_settings(["train", "--set", "n_learners=4", "widths=8,8", "net.hon"])
-    ['train', '--set', 'n_learners=4', '--set', 'widths=8,8', 'net.hon']
-    """
-    spread: list[str] = []
-    for word in arguments:
-        if len(spread) > 1 and spread[-2] == "--set" and _SETTING.match(word):
-            spread.append("--set")
-        spread.append(word)
-    return spread
 
 
 def parse_settings(words: Iterable[str] | None, entry: Entry, others: Sequence[Entry] = ()) -> dict[str, Any]:

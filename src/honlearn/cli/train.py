@@ -53,26 +53,31 @@ def train(
     reading: dict[str, Any],
 ) -> None:
     """Fit a model on every labelled node of a network, on its links, or on labelled paths, and save it."""
-    from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.experiments.registry import find_model
-    from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
+    from honlearn.paths.files import find_files
 
     entry = None if task == "paths" else find_model(model, task)
+    # What needs no torch is checked before it is imported, which takes seconds.
+    check_folder(output, force)
+    find_files(network)
+    labelled: tuple[list[str], list[str]] = ([], [])
+    if task == "nodes":
+        labelled = read_labels(words.needed_labels(labels), label_column)
     if entry is None:
         from honlearn.cli.path_classes import train_paths
 
-        check_folder(output, force)
         _tell(train_paths(network, labels, output, label_column, set_, seed, reading), as_json)
         return
+    from honlearn.experiments.evaluate import ModelSpec, NodeData
+    from honlearn.hon.formats import load_network
+
     choice = choosing.Choice(auto, order, tau, min_support, reading)
     choice.check(entry, network)
     spec = ModelSpec(entry, choice.settings(words.parse_settings(set_, entry)))
-    check_folder(output, force)
     facts: dict[str, Any] = {"model": str(output), "name": entry.name}
     learner = spec.configuration().get("learner")
     facts |= {} if learner is None else {"learner": learner}
-    labelled = ([], []) if task == "links" else read_labels(words.needed_labels(labels), label_column)
     source = choice.counts(network) if auto else load_network(network)
     if task == "links":
         from honlearn.cli.links import fit_links
@@ -168,11 +173,10 @@ def check_folder(folder: Path, force: bool) -> None:
     from contextlib import suppress
 
     from honlearn.errors import HonlearnError, InputError
-    from honlearn.pipeline.model_folder import CHECKPOINT
     from honlearn.stored import read_json
     from honlearn.tasks import card_text
+    from honlearn.tasks import model_folder as files
     from honlearn.tasks.fit_facts import FILE as TRAINING
-    from honlearn.tasks.storage import CONFIG, COUNTS, FORMAT, NETWORK, OTHER_NETWORK, WEIGHTS
     from honlearn.writing.atomic import is_draft
     from honlearn.writing.locks import LOCK_FILE
 
@@ -180,16 +184,17 @@ def check_folder(folder: Path, force: bool) -> None:
         raise InputError(f"{folder}: there is a file of this name; name a folder")
     if force or not folder.exists():
         return
-    own = {CONFIG, WEIGHTS, NETWORK, OTHER_NETWORK, COUNTS, TRAINING, CHECKPOINT, LOCK_FILE}
+    own = {files.CONFIG, files.WEIGHTS, files.NETWORK, files.OTHER_NETWORK, files.COUNTS}
+    own |= {TRAINING, files.CHECKPOINT, LOCK_FILE}
     own |= {card_text.FILE} if card_text.is_own(folder / card_text.FILE) else set()
     there = [path.name for path in folder.iterdir()]
     foreign = sorted(name for name in there if name not in own and not is_draft(name))
-    if (folder / CONFIG).is_file():
+    if (folder / files.CONFIG).is_file():
         config = None
         with suppress(HonlearnError):
-            config = read_json(folder / CONFIG)
-        if not isinstance(config, dict) or config.get("format") != FORMAT:
-            foreign.insert(0, CONFIG)
+            config = read_json(folder / files.CONFIG)
+        if not isinstance(config, dict) or config.get("format") != files.FORMAT:
+            foreign.insert(0, files.CONFIG)
     if foreign:
         from honlearn.errors import listed
 

@@ -25,13 +25,14 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import MAX_ORDER
 from honlearn.hon.prune import divergences, kept_contexts, pass_threshold
 from honlearn.hon.statistics import DEFAULT_ALPHA, GrowParameters
-from honlearn.hon.trie import Trie
+from honlearn.hon.trie import Trie, let_levels_go
 from honlearn.hon.without_pairs import trie_without
 from honlearn.paths.pairs import Pairs
 from honlearn.paths.source import as_source
 from honlearn.paths.stream import PathStream, collect
 from honlearn.paths.vocabulary import Vocabulary
 from honlearn.seeds import generator, root_seed
+from honlearn.sizes import parse_size
 
 if TYPE_CHECKING:
     import pandas
@@ -44,6 +45,8 @@ DEFAULT_MAX_ORDER = 3
 AUTO = "auto"
 # How far back order="auto" looks: the next only where contexts of the last are significant.
 LOOKS = (4, 8)
+# A limit below it would be spent on files: the process itself takes more.
+LEAST_MEMORY = 1_000_000
 
 
 class GramCounts:
@@ -62,7 +65,7 @@ class GramCounts:
     def __init__(self, trie: Trie, vocabulary: Vocabulary) -> None:
         self._trie = trie
         self.vocabulary = vocabulary
-        self._divergence: dict[int, NDArray[np.float64]] = {}
+        self._divergence: dict[int, tuple[int, NDArray[np.float64]]] = {}
         self._levels: dict[int, LevelEvidence] = {}
         self._evidence: dict[int, Evidence] = {}
         self._steps: dict[int, StepModel] = {}
@@ -81,12 +84,18 @@ class GramCounts:
         """Return the number of distinct grams of all lengths."""
         return sum(len(level) for level in self._trie)
 
-    def _divergences(self, order: int) -> list[NDArray[np.float64]]:
+    def _divergences(self, order: int, min_support: int) -> list[NDArray[np.float64]]:
+        """Return D(g) of the contexts that `min_support` can keep, those among them that longer ones keep."""
         for m in range(2, order + 1):
-            if m not in self._divergence:
-                below, level, extensions = self._trie[m - 2 : m + 1]
-                self._divergence[m] = divergences(level, extensions, below)
-        return [self._divergence[m] for m in range(2, order + 1)]
+            least, _ = self._divergence.get(m, (None, None))
+            if least is None or least > min_support:
+                wanted = self._trie[m - 1].count >= min_support
+                self._divergence[m] = min_support, self._divergence_of(m, wanted)
+        return [self._divergence[m][1] for m in range(2, order + 1)]
+
+    def _divergence_of(self, m: int, wanted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        below, level, extensions = self._trie[m - 2 : m + 1]
+        return divergences(level, extensions, below, wanted)
 
     def evidence(self, order: int | None = None) -> Evidence:
         """Return the evidence for every context of 2 … `order` entities, computed once.
@@ -123,9 +132,10 @@ class GramCounts:
         parameters = GrowParameters.of("grow", order, tau, min_support, alpha)
         if parameters.alpha is not None:
             return self._network(self.evidence(order).significant(parameters.alpha), parameters)
-        divergence = self._divergences(order)
+        divergence = self._divergences(order, parameters.min_support)
         passes = pass_threshold(self._trie, divergence, order, parameters.tau, parameters.min_support)
         kept = kept_contexts(self._trie, passes)
+        let_levels_go(self._trie)
         return build_network(self._trie, self.vocabulary, divergence, kept, parameters)
 
     def sample_network(self, seed: int, order: int | None = None) -> HigherOrderNetwork:
@@ -151,9 +161,9 @@ class GramCounts:
         told = [(flags, extended & ~mine) for (flags, extended), mine in zip(kept, passes, strict=True)]
         order = parameters.order
         evidence = self.evidence(order)
-        return build_network(
-            self._trie, self.vocabulary, self._divergences(order), told, parameters, evidence
-        )
+        # Of the contexts that are kept, and no others.
+        divergence = [self._divergence_of(m, flags) for m, (flags, _) in enumerate(told, start=2)]
+        return build_network(self._trie, self.vocabulary, divergence, told, parameters, evidence)
 
     def without(self, pairs: Pairs) -> GramCounts:
         """Return the counts without every gram that holds a step between the ends of a pair, either way.
@@ -223,7 +233,9 @@ class GramCounts:
 
         return edge_anomalies(self._trie, self.vocabulary, order, alpha)
 
-    def update(self, paths: Any, *, n_workers: int = 1, **reader_options: Any) -> GramCounts:
+    def update(
+        self, paths: Any, *, n_workers: int = 1, memory: int | str | None = None, **reader_options: Any
+    ) -> GramCounts:
         """Return the counts of these paths and more: what counting all of them at once gives.
 
         `paths` and the keywords are those of :func:`honlearn.count_grams`; or other counts of the same order.
@@ -235,7 +247,7 @@ class GramCounts:
         """
         more = paths
         if not isinstance(more, GramCounts):
-            more = count_grams(paths, self.order, n_workers=n_workers, **reader_options)
+            more = count_grams(paths, self.order, n_workers=n_workers, memory=memory, **reader_options)
         elif reader_options:
             raise ParameterError(f"update: counts are read already; leave out {listed(reader_options)}")
         if more.order != self.order:
@@ -266,15 +278,30 @@ class GramCounts:
         return f"GramCounts(order={self.order}, {len(self.vocabulary):,} entities, {len(self):,} grams)"
 
 
-def count_grams(paths: Any, order: int = 2, *, n_workers: int = 1, **reader_options: Any) -> GramCounts:
+def count_grams(
+    paths: Any,
+    order: int = 2,
+    *,
+    n_workers: int = 1,
+    memory: int | str | None = None,
+    **reader_options: Any,
+) -> GramCounts:
     """Count the grams of up to `order` + 1 entities in paths, lists, tables, files or a stream.
 
-    With `n_workers` > 1, that many threads count while one reads; the result is the same.
+    With `n_workers` > 1, that many threads count while one reads; the result is the same. `memory`, such as
+    ``"500MB"``, is about how much counting may take: beyond it, sorted counts go to temporary files (TMPDIR)
+    and are summed there, and the arrays of the result are mapped from such files. The result is the same.
+    (Windows of `order` + 1 entities that do not fit 64 bits are counted in memory.)
+
+    >>> paths = [["A", "C", "D"], ["B", "C", "E"]] * 5
+    >>> count_grams(paths, memory="10MB").grow() == count_grams(paths).grow()
+    True
     """
     order = check_integer("count_grams", "order", order, 1, MAX_ORDER)
     n_workers = check_integer("count_grams", "n_workers", n_workers, 1)
+    most = None if memory is None else parse_size("count_grams", "memory", memory, LEAST_MEMORY)
     source = as_source(paths, **reader_options)
-    return GramCounts(count_trie(source, order, n_workers), source.vocabulary)
+    return GramCounts(count_trie(source, order, n_workers, most), source.vocabulary)
 
 
 def grow(
@@ -285,6 +312,7 @@ def grow(
     *,
     alpha: float | None = None,
     n_workers: int = 1,
+    memory: int | str | None = None,
     **reader_options: Any,
 ) -> HigherOrderNetwork:
     """Return the higher-order network of observed paths.
@@ -303,8 +331,8 @@ def grow(
       network of
       fixed order.
 
-    A context is also kept where a longer one needs it. Keywords beyond these are those of
-    :func:`honlearn.read_paths`.
+    A context is also kept where a longer one needs it. `n_workers` and `memory` are those of
+    :func:`honlearn.count_grams`; keywords beyond these are those of :func:`honlearn.read_paths`.
 
     >>> network = grow([["A", "C", "D"], ["B", "C", "E"]] * 5, order=2)
     >>> list(network.nodes)
@@ -312,7 +340,8 @@ def grow(
     >>> network.to_pandas().to_dict("split")["data"]
     [['A', 'C|A', 5], ['B', 'C|B', 5], ['C', 'D', 5], ['C', 'E', 5], ['C|A', 'D', 5], ['C|B', 'E', 5]]
     """
-    counts = count_for(paths, order, tau, min_support, alpha=alpha, n_workers=n_workers, **reader_options)
+    options = {"n_workers": n_workers, "memory": memory, **reader_options}
+    counts = count_for(paths, order, tau, min_support, alpha=alpha, **options)
     return counts.grow(AUTO if order == AUTO else None, tau, min_support, alpha=alpha)
 
 
@@ -324,26 +353,29 @@ def count_for(
     *,
     alpha: float | None = None,
     n_workers: int = 1,
+    memory: int | str | None = None,
     **reader_options: Any,
 ) -> GramCounts:
     """Return the counts that :func:`grow` grows its network from; the parameters are the same."""
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     if order == AUTO:
-        return _count_auto(paths, auto_alpha(tau, min_support, alpha), n_workers, **reader_options)
+        return _count_auto(paths, auto_alpha(tau, min_support, alpha), n_workers, memory, **reader_options)
     if isinstance(order, str):
         raise ParameterError(
             f"The 'order' parameter of grow must be a whole number or 'auto'. Got {order!r} instead."
         )
-    return count_grams(paths, order, n_workers=n_workers, **reader_options)
+    return count_grams(paths, order, n_workers=n_workers, memory=memory, **reader_options)
 
 
-def _count_auto(paths: Any, alpha: float, n_workers: int, **reader_options: Any) -> GramCounts:
+def _count_auto(
+    paths: Any, alpha: float, n_workers: int, memory: int | str | None, **reader_options: Any
+) -> GramCounts:
     """Look further back while the contexts of the last order counted are significant."""
     source = as_source(paths, **reader_options)
     if isinstance(source, PathStream) and source.once:
         source = collect(source)
     for look in LOOKS:
-        counts = count_grams(source, look, n_workers=n_workers)
+        counts = count_grams(source, look, n_workers=n_workers, memory=memory)
         if counts.evidence().longest(alpha) < look:
             break
     return counts

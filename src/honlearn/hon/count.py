@@ -11,9 +11,12 @@ million, where each look-up misses the cache.)
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from honlearn.hon.spill import SpilledRun, merge_ranges
 from honlearn.jit import njit
 from honlearn.paths.paths import PathChunk
 
@@ -21,6 +24,9 @@ PAD, END, FIRST = 0, 1, 2
 _BUFFER = 1 << 21
 _DIGIT = 11
 _SHORT = 6
+# The bytes of a key with its count, and the shortest buffer.
+_ROW = 16
+_SMALLEST = 1 << 10
 
 Run = tuple[NDArray[np.uint64], NDArray[np.int64]]
 
@@ -232,23 +238,31 @@ def merge(one: Run, two: Run) -> Run:
 
 
 class WindowCounter:
-    """Counts the packed windows of chunk after chunk; :meth:`windows` gives them sorted, with counts."""
+    """Counts the packed windows of chunk after chunk; :meth:`windows` gives them sorted, with counts.
 
-    def __init__(self, order: int, buffer: int = _BUFFER) -> None:
+    `memory`: about how many bytes the counter may take, None for as many as the distinct windows do. Beyond
+    it, sorted runs go to disk, and :meth:`pieces` gives the sum of all.
+    """
+
+    def __init__(self, order: int, buffer: int = _BUFFER, memory: int | None = None) -> None:
         self.order = order
         self.bits = min(4, 64 // (order + 1))
+        self._memory = memory
+        if memory is not None:
+            buffer = max(min(buffer, memory // (8 * _ROW)), _SMALLEST)
         self.keys, self._spare = np.empty(buffer, np.uint64), np.empty(buffer, np.uint64)
         self._sums = np.empty(buffer, np.int64)
         self.counts = np.empty(0, np.int64)
         self.used = 0
         self.runs: list[Run] = []
+        self.spilled: list[SpilledRun] = []
 
     def add(self, chunk: PathChunk, vocabulary: int) -> None:
         """Count the windows of a chunk whose codes lie below `vocabulary`, at most :func:`capacity`."""
         self.fit(vocabulary)
         weighted = chunk.counts is not None
         if weighted != bool(len(self.counts)):
-            self._flush()
+            self.flush()
             self.counts = np.empty(len(self.keys) if weighted else 0, np.int64)
         weights = chunk.counts if chunk.counts is not None else np.empty(0, np.int64)
         state = np.array([0, 0, self.used], np.int64)
@@ -256,7 +270,7 @@ class WindowCounter:
             chunk.codes, chunk.offsets, weights, self.order, self.bits, self.keys, self.counts, state
         ):
             self.used = int(state[2])
-            self._flush()
+            self.flush()
             state[2] = 0
         self.used = int(state[2])
 
@@ -264,12 +278,15 @@ class WindowCounter:
         """Give each entity as many bits as the vocabulary needs by now."""
         need = (vocabulary + FIRST - 1).bit_length()
         if need > self.bits:
-            self._flush()
+            self.flush()
             for keys, _ in self.runs:
                 _widen(keys, self.order, self.bits, need)
-            self.bits = need
+            old, self.bits = self.bits, need
+            self.spilled = [
+                run.rewritten(lambda rows: _widen(rows[0], self.order, old, need)) for run in self.spilled
+            ]
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         """Turn the buffer into a sorted run; merge runs of like size, each key being merged log n times."""
         if not self.used:
             return
@@ -280,15 +297,53 @@ class WindowCounter:
         while self.runs and len(self.runs[-1][0]) < 2 * len(run[0]):
             run = merge(self.runs.pop(), run)
         self.runs.append(run)
+        # Merging takes as much again, and so does the buffer.
+        if self._memory is not None and 4 * _ROW * len(self) > self._memory:
+            self._spill()
+
+    def _spill(self) -> None:
+        """Write what is held to disk, as one run."""
+        run = self._merged()
+        if len(run[0]):
+            self.spilled.append(SpilledRun(run))
 
     def __len__(self) -> int:
-        """Return how many windows are held, those of the buffer each for itself."""
+        """Return how many windows are held in memory, those of the buffer each for itself."""
         return self.used + sum(len(keys) for keys, _ in self.runs)
 
-    def windows(self) -> Run:
-        """Return all windows counted so far, sorted by key, and start again from none."""
-        self._flush()
+    def _merged(self) -> Run:
+        """Return the sum of the runs in memory, and hold none."""
         run = np.empty(0, np.uint64), np.empty(0, np.int64)
         while self.runs:
             run = merge(self.runs.pop(), run)
         return run
+
+    def windows(self) -> Run:
+        """Return all windows counted so far, sorted by key, and start again from none."""
+        pieces = list(self.pieces())
+        keys, counts = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+        return keys, counts
+
+    def pieces(self, others: Sequence[WindowCounter] = ()) -> Iterator[Run]:
+        """Yield all windows of this counter and `others` in ascending pieces; all start again from none.
+
+        All counters must give entities the same bits (:meth:`fit`).
+        """
+        counters = (self, *others)
+        for counter in counters:
+            counter.flush()
+        if not any(counter.spilled for counter in counters):
+            run = self._merged()
+            for counter in others:
+                run = merge(run, counter._merged())
+            yield run
+            return
+        spilled: list[SpilledRun] = []
+        for counter in counters:
+            counter._spill()
+            spilled += counter.spilled
+            counter.spilled = []
+        held = sum(counter._memory or 0 for counter in counters)
+        yield from merge_ranges(spilled, max(held // (4 * _ROW), _SMALLEST), merge)  # type: ignore[misc]
+        for run_on_disk in spilled:
+            run_on_disk.close()

@@ -14,16 +14,18 @@ import numpy as np
 
 from honlearn.errors import InputError
 from honlearn.hon.chain import ChainCounter
-from honlearn.hon.count import WindowCounter, capacity, merge
+from honlearn.hon.count import WindowCounter, capacity
+from honlearn.hon.disk_trie import trie_from_pieces
 from honlearn.hon.trie import Trie, trie_from_windows
 from honlearn.paths.paths import PathChunk, Paths
 from honlearn.paths.stream import PathStream
 
 
-def count_trie(source: Paths | PathStream, order: int, n_workers: int) -> Trie:
+def count_trie(source: Paths | PathStream, order: int, n_workers: int, memory: int | None = None) -> Trie:
     """Count with packed keys; from the chunk on whose vocabulary is too large for them, by numbered grams."""
     chunks = _sized(source)
-    counters = [WindowCounter(order) for _ in range(n_workers)]
+    share = None if memory is None else memory // n_workers
+    counters = [WindowCounter(order, memory=share) for _ in range(n_workers)]
     overflow = None
     with ThreadPoolExecutor(n_workers) as pool:
         pending: list[Future[None]] = []
@@ -42,7 +44,7 @@ def count_trie(source: Paths | PathStream, order: int, n_workers: int) -> Trie:
     if overflow is None:
         return _packed_trie(counters, order, len(source.vocabulary))
     chain = ChainCounter(order)
-    if any(len(counter) for counter in counters):
+    if any(len(counter) or counter.spilled for counter in counters):
         chain.add_trie(_packed_trie(counters, order, overflow[1]))
     chain.add(*overflow)
     for chunk, vocabulary in chunks:
@@ -63,10 +65,14 @@ def _sized(source: Paths | PathStream) -> Iterator[tuple[PathChunk, int]]:
 
 
 def _packed_trie(counters: list[WindowCounter], order: int, vocabulary: int) -> Trie:
-    windows = np.empty(0, np.uint64), np.empty(0, np.int64)
-    vocabulary_bits = min(vocabulary, capacity(order))
+    """Return the trie of what the counters have: in memory, or on disk where one of them went there."""
     for counter in counters:
-        counter.fit(vocabulary_bits)
-        windows = merge(windows, counter.windows())
+        counter.fit(min(vocabulary, capacity(order)))
+        counter.flush()
     bits = counters[0].bits
+    on_disk = any(counter.spilled for counter in counters)
+    pieces = counters[0].pieces(counters[1:])
+    if on_disk:
+        return trie_from_pieces(pieces, order, bits, vocabulary)
+    (windows,) = pieces
     return trie_from_windows(windows, order, bits, vocabulary)

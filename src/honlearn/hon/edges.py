@@ -15,7 +15,7 @@ from honlearn.hon.evidence import Evidence
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.prune import thresholds
 from honlearn.hon.statistics import EVIDENCE, ContextStatistics, GrowParameters
-from honlearn.hon.trie import Trie, seek
+from honlearn.hon.trie import Trie, let_levels_go, seek
 from honlearn.jit import njit
 from honlearn.paths.arrange import sort_each
 from honlearn.paths.vocabulary import Vocabulary
@@ -86,6 +86,7 @@ def _rows(
     target = node[: len(trie[0])]
     for m in range(1, order + 1):
         level, extensions, source, number = trie[m - 1], trie[m], sources[m - 1], numbers[m - 1]
+        let_levels_go(trie)
         if m < order:
             target = target[extensions.suffix]
             target[sources[m]] = numbers[m]
@@ -151,6 +152,7 @@ def build_network(
     node[: len(vocabulary)] = rank[:-1]
     node[len(vocabulary) + arranged] = len(by_name) + np.arange(len(grams))
     indptr, indices, weights = _rows(trie, kept, order, node, len(by_name) + len(grams))
+    let_levels_go(trie)
     grams, lengths = grams[arranged], lengths[arranged]
     return HigherOrderNetwork(
         vocabulary.take(by_name),

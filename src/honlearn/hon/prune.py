@@ -11,8 +11,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.trie import Level, Trie, seek
+from honlearn.hon.trie import Level, Trie, let_levels_go, seek
 from honlearn.jit import njit
+
+# Contexts between which the memory of levels on disk is let go.
+_BLOCK = 1 << 22
 
 
 @njit
@@ -26,9 +29,15 @@ def _divergences(
     below_followed: NDArray[np.int64],
     below_newest: NDArray[np.int32],
     below_count: NDArray[np.int64],
+    wanted: NDArray[np.bool_],
+    start: int,
+    stop: int,
     out: NDArray[np.float64],
 ) -> None:
-    for g in range(len(suffix)):
+    for g in range(start, stop):
+        if not wanted[g]:
+            out[g] = np.nan
+            continue
         s = suffix[g]
         at, high = below_first[s], below_first[s + 1]
         total = rest = 0.0
@@ -46,17 +55,22 @@ def _divergences(
         out[g] = total + rest
 
 
-def divergences(level: Level, extensions: Level, below: Level) -> NDArray[np.float64]:
-    """Return D(g) = Σx p·log2(p / q) for the contexts of one level, in bits.
+def divergences(
+    level: Level, extensions: Level, below: Level, wanted: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return D(g) = Σx p·log2(p / q) for the `wanted` contexts of one level, in bits; NaN for others.
 
     p = f(g + x) / c(g) over the entities x seen after g, q = f(suffix(g) + x) / c(suffix(g)); 0 where nothing
     follows g. `extensions` is the level above, `below` the level of the suffixes.
     """
     out = np.empty(len(level), np.float64)
-    _divergences(
-        level.first, level.followed, level.suffix, extensions.newest, extensions.count,
-        below.first, below.followed, level.newest, level.count, out,
-    )  # fmt: skip
+    for start in range(0, len(level), _BLOCK):
+        _divergences(
+            level.first, level.followed, level.suffix, extensions.newest, extensions.count,
+            below.first, below.followed, level.newest, level.count,
+            wanted, start, min(start + _BLOCK, len(level)), out,
+        )  # fmt: skip
+        let_levels_go((below, level, extensions))
     return out
 
 
@@ -84,7 +98,8 @@ def pass_threshold(
         level = trie[m - 1]
         enough = (level.count >= min_support) & (level.followed > 0)
         if tau is not None:
-            enough &= divergence[m - 2] > thresholds(level.count, m, tau)
+            few = np.flatnonzero(enough)
+            enough[few] = divergence[m - 2][few] > thresholds(level.count[few], m, tau)
         passes.append(enough)
     return passes
 

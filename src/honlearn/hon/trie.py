@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.hon.count import END, FIRST, Run, sort_and_sum
+from honlearn.hon.disk_arrays import let_go
 from honlearn.jit import njit
 
 
@@ -36,6 +37,11 @@ class Level:
 
 Trie = tuple[Level, ...]
 """Levels 1 … k + 1; level 1 has every entity of the vocabulary at its code. The last has no extensions."""
+
+
+def let_levels_go(trie: Trie) -> None:
+    """Let the system take back the memory of levels that lie on disk, between two walks over them."""
+    let_go(array for level in trie for array in vars(level).values())
 
 
 @njit(inline="always")
@@ -112,6 +118,17 @@ def followed_by(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[
     return np.asarray(sums[first[1:]] - sums[first[:-1]], np.int64)
 
 
+def link_block(
+    prefix: Level, start: int, stop: int, newest: NDArray[np.int32], below_first: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return suffix(g) of the extensions of the grams ``start:stop`` of one level; `newest` are its own."""
+    first = prefix.first[start : stop + 1]
+    out = np.empty(int(first[-1] - first[0]), np.int64)
+    own = newest[first[0] : first[-1]]
+    _link(first - first[0], prefix.suffix[start:stop], own, below_first, prefix.newest, out)
+    return out
+
+
 def link_suffixes(levels: list[Level]) -> Trie:
     """Return the levels with suffix(g) filled in for the grams of 2 … k entities."""
     nothing = np.empty(0, np.int64)
@@ -121,22 +138,22 @@ def link_suffixes(levels: list[Level]) -> Trie:
         if m == 2:
             suffix = level.newest.astype(np.int64)
         elif m < len(levels):
-            prefix, below = linked[-1], linked[-2]
-            suffix = np.empty(len(level), np.int64)
-            _link(prefix.first, prefix.suffix, level.newest, below.first, linked[-1].newest, suffix)
+            suffix = link_block(linked[-1], 0, len(linked[-1]), level.newest, linked[-2].first)
         linked.append(Level(level.newest, level.count, level.first, level.followed, suffix))
     return tuple(linked)
 
 
-def _tails(keys: NDArray[np.uint64], counts: NDArray[np.int64], length: int, bits: int) -> Run:
+def tails_of(keys: NDArray[np.uint64], counts: NDArray[np.int64], length: int, order: int, bits: int) -> Run:
     """Return how often each gram of `length` entities ends a path, from the windows that end in END."""
     grams = (keys >> np.uint64(bits)) & np.uint64((1 << (length * bits)) - 1)
     full = (grams >> np.uint64((length - 1) * bits)) >= FIRST
+    if length == order:  # nothing was cut off, so they are distinct and sorted already
+        return grams[full], counts[full]
     return sort_and_sum(grams[full], counts[full], length * bits)
 
 
 @njit
-def _drop_ends(keys: NDArray[np.uint64], counts: NDArray[np.int64], mask: np.uint64) -> int:
+def drop_ends(keys: NDArray[np.uint64], counts: NDArray[np.int64], mask: np.uint64) -> int:
     """Close up the windows that do not end in END, in place; return how many there are."""
     n = 0
     for i in range(len(keys)):
@@ -155,6 +172,21 @@ def _count_groups(child_keys: NDArray[np.uint64], bits: int) -> int:
     return n
 
 
+def group_prefixes(
+    keys: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    tail_keys: NDArray[np.uint64],
+    tail_counts: NDArray[np.int64],
+    bits: int,
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the prefixes of sorted grams and the grams that end a path: keys, f(g), slices, c(g)."""
+    room = _count_groups(keys, bits) + len(tail_keys)
+    up, first = np.empty(room, np.uint64), np.empty(room + 1, np.int64)
+    sums, followed = np.empty(room, np.int64), np.empty(room, np.int64)
+    n = _group(keys, counts, tail_keys, tail_counts, bits, up, sums, first, followed)
+    return up[:n], sums[:n], first[: n + 1], followed[:n]
+
+
 def trie_from_windows(windows: Run, order: int, bits: int, vocabulary: int) -> Trie:
     """Return the trie of all counts from sorted windows, whose arrays it takes over."""
     keys, counts = windows
@@ -162,29 +194,26 @@ def trie_from_windows(windows: Run, order: int, bits: int, vocabulary: int) -> T
     ends = (keys & newest_mask) == END
     end_keys, end_counts = keys[ends], counts[ends]
     del ends
-    n = _drop_ends(keys, counts, newest_mask)
+    n = drop_ends(keys, counts, newest_mask)
     keys, counts = keys[:n], counts[:n]
     nothing = np.empty(0, np.int64)
-    levels = [Level(_entities(keys, newest_mask), counts, nothing, nothing, nothing)]
+    levels = [Level(newest_of(keys, newest_mask), counts, nothing, nothing, nothing)]
     for m in range(order, 0, -1):
-        tail_keys, tail_counts = _tails(end_keys, end_counts, m, bits)
-        room = _count_groups(keys, bits) + len(tail_keys)
-        up, first = np.empty(room, np.uint64), np.empty(room + 1, np.int64)
-        sums, followed = np.empty(room, np.int64), np.empty(room, np.int64)
-        n = _group(keys, counts, tail_keys, tail_counts, bits, up, sums, first, followed)
-        keys, counts = up[:n], sums[:n]
-        level = Level(_entities(keys, newest_mask), counts, first[: n + 1], followed[:n], nothing)
-        levels.append(level if m > 1 else _dense(level, vocabulary))
+        tails = tails_of(end_keys, end_counts, m, order, bits)
+        keys, counts, first, followed = group_prefixes(keys, counts, *tails, bits)
+        level = Level(newest_of(keys, newest_mask), counts, first, followed, nothing)
+        levels.append(level if m > 1 else dense_level(level, vocabulary))
     return link_suffixes(levels[::-1])
 
 
-def _entities(keys: NDArray[np.uint64], mask: np.uint64) -> NDArray[np.int32]:
+def newest_of(keys: NDArray[np.uint64], mask: np.uint64) -> NDArray[np.int32]:
+    """Return the code of the newest entity of each packed gram."""
     entities = (keys & mask).astype(np.int32)
     entities -= FIRST
     return entities
 
 
-def _dense(level: Level, vocabulary: int) -> Level:
+def dense_level(level: Level, vocabulary: int) -> Level:
     """Give every entity its place in level 1, also those that no path holds any more (filtered away)."""
     count, followed, extensions = (np.zeros(vocabulary, np.int64) for _ in range(3))
     count[level.newest] = level.count

@@ -15,10 +15,9 @@ from honlearn.experiments.evaluate import ModelSpec
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.results.records import digest_of, network_digest
+from honlearn.tasks.model_folder import CHECKPOINT
 from honlearn.tasks.storage import move_model
 from honlearn.writing.locks import locked_folder
-
-CHECKPOINT = ".checkpoint"
 
 Kept = Callable[[Callable[[], bool]], None]
 

@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from honlearn.seeds import generator
@@ -76,6 +74,10 @@ def fit_logistic(
     X: Matrix, codes: NDArray[np.int64], n_classes: int, weight: NDArray[np.float64], C: float
 ) -> Logistic:
     """Return the regression with an L2 penalty of inverse strength C; every class must have a row."""
+    # Loading takes half a second, which a prediction does without.
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
     model = LogisticRegression(C=C, solver="newton-cg", tol=1e-5, max_iter=_ITERATIONS)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

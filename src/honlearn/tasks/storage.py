@@ -27,26 +27,28 @@ from honlearn.hon.build import GramCounts
 from honlearn.hon.counts_file import load_counts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import KINDS
-from honlearn.stored import Fields, read_bytes, read_json, read_safetensors, shown
+from honlearn.stored import Fields, read_bytes, read_safetensors, shown
 from honlearn.tasks import card_text
 from honlearn.tasks.fit_facts import FILE as TRAINING
 from honlearn.tasks.fit_facts import FitFacts, write_facts
 from honlearn.tasks.model_card import Described, card_of
+from honlearn.tasks.model_folder import ADVICE as ADVICE
+from honlearn.tasks.model_folder import CONFIG as CONFIG
+from honlearn.tasks.model_folder import COUNTS as COUNTS
+from honlearn.tasks.model_folder import FORMAT as FORMAT
+from honlearn.tasks.model_folder import NETWORK as NETWORK
+from honlearn.tasks.model_folder import OTHER_NETWORK as OTHER_NETWORK
+from honlearn.tasks.model_folder import VERSION, config_digest
+from honlearn.tasks.model_folder import WEIGHTS as WEIGHTS
+from honlearn.tasks.model_folder import read_config as read_config
 from honlearn.tasks.settings import Pairs, PathKernel, PlainPairs, Structure, Training
 from honlearn.writing.atomic import atomic_folder, move_files
 
-FORMAT, VERSION = "honlearn-model", 3
 # Parameters of this machine and this run only, and code, which a folder never holds.
 _OF_THIS_RUN = ("checkpoint", "device", "make")
 _OBJECTS: dict[str, Any] = {
     made.__name__: made for made in (*KINDS.values(), Pairs, PathKernel, PlainPairs, Structure, Training)
 }
-CONFIG, WEIGHTS, NETWORK = "config.json", "weights.safetensors", "network.hon"
-# A second network that some learners of a bag read.
-OTHER_NETWORK = "network-2.hon"
-# The counts of the paths that the network was grown from, for an update.
-COUNTS = "paths.counts"
-ADVICE = "save the model again"
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def write_model(
             **config,
             "files": files,
         }
-        whole["digest"] = _config_digest(whole)
+        whole["digest"] = config_digest(whole)
         text = json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
         (draft / CONFIG).write_text(text, encoding="utf-8")
         if facts is not None:
@@ -122,30 +124,6 @@ def move_model(draft: Path, folder: Path) -> None:
         (draft / card_text.FILE).unlink(missing_ok=True)
     # Its config last: a folder without one is no model to anybody.
     move_files(draft, folder, last=CONFIG)
-
-
-def read_config(folder: str | os.PathLike[str]) -> Fields:
-    """Return the config of a model folder, or raise an error that says what is wrong with it."""
-    path = Path(folder)
-    if not path.exists():
-        raise MissingFileError(f"{path}: no such folder; name a folder that save() or honlearn train wrote")
-    if not (path / CONFIG).is_file():
-        raise FormatError(
-            f"{path}: not a honlearn model: it has no {CONFIG}; name a folder that save() wrote"
-        )
-    config = read_json(path / CONFIG, advice=ADVICE)
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise FormatError(f"{path}: not a honlearn model: {CONFIG} is of another program")
-    older = isinstance(config.get("version"), int) and config["version"] < VERSION
-    if config.get("version") != VERSION:
-        raise FormatError(
-            f"{path}: model format {shown(config.get('version'))}, this honlearn reads {VERSION}; "
-            + ("an older honlearn wrote it: train the model again" if older else "update honlearn")
-            + ", or use the version that wrote it"
-        )
-    if config.get("digest") != _config_digest(config):
-        raise FormatError(f"{path / CONFIG}: was changed after it was written; save the model again")
-    return Fields(config, str(path / CONFIG), advice=ADVICE)
 
 
 def read_tensors(folder: str | os.PathLike[str], config: Fields) -> dict[str, torch.Tensor]:
@@ -219,8 +197,3 @@ def _digest(path: Path) -> str:
             if hasattr(hashlib, "file_digest")
             else (hashlib.sha256(file.read()).hexdigest())
         )
-
-
-def _config_digest(config: Mapping[str, Any]) -> str:
-    rest = {key: value for key, value in config.items() if key != "digest"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
