@@ -18,6 +18,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 BASE = {
     "conformal",
     "errors",
+    "executors",
     "hash_table",
     "interrupts",
     "jit",
@@ -30,7 +31,7 @@ BASE = {
     "writing",
 }
 # What stands at the start of the flow uses only errors, and these what is named.
-WITHIN_BASE = {"mixing": {"jit"}, "hash_table": {"jit", "mixing"}}
+WITHIN_BASE = {"mixing": {"jit"}, "hash_table": {"jit", "mixing"}, "executors": {"interrupts"}}
 FLOW = [
     "paths",
     "hon",
