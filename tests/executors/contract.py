@@ -33,7 +33,7 @@ def check_errors(pool: Executor) -> None:
     assert [str(outcomes[i]) for i in range(2)] == ["salt cannot be used", "pepper cannot be used"]
     with pytest.raises(InputError, match="first cannot be used"):
         list(pool.map(tasks.refuse, [("first",), ("second",)]))
-    with pytest.raises(TaskError, match="ZeroDivisionError: (?s:.)*return number / 0"):
+    with pytest.raises(TaskError, match=r"ZeroDivisionError: (?s:.)*return number / 0"):
         pool.get(pool.submit(tasks.divide, 1))
     _, second = pool.submit(tasks.refuse, "what is needed", pieces=2)
     with pytest.raises(InputError, match="what is needed cannot be used"):

@@ -54,24 +54,28 @@ def test_executors_of_the_standard_library_keep_the_contract() -> None:
     import multiprocessing
 
     spawn = multiprocessing.get_context("spawn")
-    with futures.ProcessPoolExecutor(2, mp_context=spawn) as processes:
-        with open_executor(processes) as pool:
-            contract.check_values(pool)
-            with pytest.raises(WorkerDiedError, match="the executor broke"):
-                pool.get(pool.submit(tasks.always_die))
-            with pytest.raises(WorkerDiedError, match="Ray or Dask repeat such a task"):
-                pool.get(pool.submit(tasks.add, 1, 2))
+    with futures.ProcessPoolExecutor(2, mp_context=spawn) as processes, open_executor(processes) as pool:
+        contract.check_values(pool)
+        with pytest.raises(WorkerDiedError, match="the executor broke"):
+            pool.get(pool.submit(tasks.always_die))
+        with pytest.raises(WorkerDiedError, match="Ray or Dask repeat such a task"):
+            pool.get(pool.submit(tasks.add, 1, 2))
+
+
+def leave(folder: Path) -> None:
+    with open_executor(2) as pool:
+        pool.submit(tasks.note_and_sleep, str(folder), 60)
+        while not list(folder.iterdir()):
+            time.sleep(0.01)
+        raise KeyboardInterrupt
 
 
 def test_leaving_the_block_ends_what_runs(tmp_path: Path) -> None:
     begun = time.monotonic()
-    with pytest.raises(KeyboardInterrupt), open_executor(2) as pool:
-        pool.submit(tasks.note_and_sleep, str(tmp_path), 60)
-        while not (started := list(tmp_path.iterdir())):
-            time.sleep(0.01)
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        leave(tmp_path)
     assert time.monotonic() - begun < 30
-    assert not Path(f"/proc/{started[0].name}").exists()
+    assert not any(Path(f"/proc/{worker.name}").exists() for worker in tmp_path.iterdir())
 
 
 KILLED = """
