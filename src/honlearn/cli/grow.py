@@ -67,6 +67,15 @@ def grow(
         ),
     ] = None,
     workers: Annotated[int, typer.Option(help="Threads that count while one reads.")] = 1,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="E",
+            help="Count parts of the files apart: a number of local processes, ray, ray://HOST:PORT, dask or "
+            "the address of its scheduler; the network is the same.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was built as JSON.")] = False,
     *,
     reading: dict[str, Any],
@@ -75,12 +84,14 @@ def grow(
     import time
 
     from honlearn.errors import InputError
+    from honlearn.executors import read_spec
     from honlearn.hon.build import AUTO, auto_alpha, count_for
     from honlearn.hon.counts_file import check_counts_target
     from honlearn.hon.formats import check_target, save
     from honlearn.hon.statistics import GrowParameters
 
     # What is known to fail raises before a long reading, not after it.
+    read_spec(executor)
     longest = None if order is None else _order(order)
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     check_target(output)
@@ -96,10 +107,12 @@ def grow(
             min_support,
             alpha=alpha,
             n_workers=workers,
+            executor=executor,
             **reading,
         )
     else:
-        known = _updated(update, longest, source, alpha, workers, reading)
+        reading |= {"n_workers": workers, "executor": executor}
+        known = _updated(update, longest, source, alpha, reading)
     hon = known.grow(longest, tau, min_support, alpha=alpha)
     found: list[dict[str, int]] = []
     if longest == AUTO:
@@ -172,7 +185,6 @@ def _updated(
     order: int | str | None,
     source: Any,
     alpha: float | None,
-    workers: int,
     reading: dict[str, Any],
 ) -> GramCounts:
     """Return the counts in a file and of more paths; raise where counting all at once would look further."""
@@ -187,7 +199,7 @@ def _updated(
             f"{file}: grams were counted for orders up to {before.order}, and --order is {order}; leave "
             "--order out, or grow from all paths"
         )
-    known = before.update(source, n_workers=workers, **reading)
+    known = before.update(source, **reading)
     if order == AUTO:
         longest = known.evidence().longest(DEFAULT_ALPHA if alpha is None else alpha)
         if before.order not in LOOKS or (longest >= before.order < max(LOOKS)):

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError, ParameterError, check_integer, listed
+from honlearn.executors import is_here, open_executor
 from honlearn.hon.counting import count_trie
 from honlearn.hon.edges import build_network
 from honlearn.hon.evidence import Evidence, LevelEvidence, level_evidence, together
@@ -223,7 +224,9 @@ class GramCounts:
 
         return edge_anomalies(self._trie, self.vocabulary, order, alpha)
 
-    def update(self, paths: Any, *, n_workers: int = 1, **reader_options: Any) -> GramCounts:
+    def update(
+        self, paths: Any, *, n_workers: int = 1, executor: Any = None, **reader_options: Any
+    ) -> GramCounts:
         """Return the counts of these paths and more: what counting all of them at once gives.
 
         `paths` and the keywords are those of :func:`honlearn.count_grams`; or other counts of the same order.
@@ -235,7 +238,8 @@ class GramCounts:
         """
         more = paths
         if not isinstance(more, GramCounts):
-            more = count_grams(paths, self.order, n_workers=n_workers, **reader_options)
+            workers = {"n_workers": n_workers, "executor": executor}
+            more = count_grams(paths, self.order, **workers, **reader_options)
         elif reader_options:
             raise ParameterError(f"update: counts are read already; leave out {listed(reader_options)}")
         if more.order != self.order:
@@ -266,14 +270,26 @@ class GramCounts:
         return f"GramCounts(order={self.order}, {len(self.vocabulary):,} entities, {len(self):,} grams)"
 
 
-def count_grams(paths: Any, order: int = 2, *, n_workers: int = 1, **reader_options: Any) -> GramCounts:
+def count_grams(
+    paths: Any, order: int = 2, *, n_workers: int = 1, executor: Any = None, **reader_options: Any
+) -> GramCounts:
     """Count the grams of up to `order` + 1 entities in paths, lists, tables, files or a stream.
 
-    With `n_workers` > 1, that many threads count while one reads; the result is the same.
+    With `n_workers` > 1, that many threads count while one reads. On an `executor` parts of the files are
+    read and counted apart: a number of local processes, ``"ray"`` or ``"ray://…"``, ``"dask"`` or the address
+    of its scheduler, or any ``concurrent.futures.Executor``. The result is the same.
     """
     order = check_integer("count_grams", "order", order, 1, MAX_ORDER)
     n_workers = check_integer("count_grams", "n_workers", n_workers, 1)
+    elsewhere = not is_here(executor)
+    if elsewhere and n_workers != 1:
+        raise ParameterError(f"n_workers={n_workers} and executor={executor!r}: give one of the two")
     source = as_source(paths, **reader_options)
+    if elsewhere:
+        from honlearn.hon.partitioned import count_on
+
+        with open_executor(executor) as pool:
+            return GramCounts(*count_on(source, order, pool))
     return GramCounts(count_trie(source, order, n_workers), source.vocabulary)
 
 
@@ -285,6 +301,7 @@ def grow(
     *,
     alpha: float | None = None,
     n_workers: int = 1,
+    executor: Any = None,
     **reader_options: Any,
 ) -> HigherOrderNetwork:
     """Return the higher-order network of observed paths.
@@ -303,8 +320,8 @@ def grow(
       network of
       fixed order.
 
-    A context is also kept where a longer one needs it. Keywords beyond these are those of
-    :func:`honlearn.read_paths`.
+    A context is also kept where a longer one needs it. `n_workers` and `executor` are those of
+    :func:`honlearn.count_grams`, keywords beyond these those of :func:`honlearn.read_paths`.
 
     >>> network = grow([["A", "C", "D"], ["B", "C", "E"]] * 5, order=2)
     >>> list(network.nodes)
@@ -312,7 +329,8 @@ def grow(
     >>> network.to_pandas().to_dict("split")["data"]
     [['A', 'C|A', 5], ['B', 'C|B', 5], ['C', 'D', 5], ['C', 'E', 5], ['C|A', 'D', 5], ['C|B', 'E', 5]]
     """
-    counts = count_for(paths, order, tau, min_support, alpha=alpha, n_workers=n_workers, **reader_options)
+    workers = {"n_workers": n_workers, "executor": executor}
+    counts = count_for(paths, order, tau, min_support, alpha=alpha, **workers, **reader_options)
     return counts.grow(AUTO if order == AUTO else None, tau, min_support, alpha=alpha)
 
 
@@ -324,26 +342,31 @@ def count_for(
     *,
     alpha: float | None = None,
     n_workers: int = 1,
+    executor: Any = None,
     **reader_options: Any,
 ) -> GramCounts:
     """Return the counts that :func:`grow` grows its network from; the parameters are the same."""
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     if order == AUTO:
-        return _count_auto(paths, auto_alpha(tau, min_support, alpha), n_workers, **reader_options)
+        rate = auto_alpha(tau, min_support, alpha)
+        if is_here(executor):
+            return _count_auto(paths, rate, n_workers, None, **reader_options)
+        with open_executor(executor) as pool:
+            return _count_auto(paths, rate, n_workers, pool, **reader_options)
     if isinstance(order, str):
         raise ParameterError(
             f"The 'order' parameter of grow must be a whole number or 'auto'. Got {order!r} instead."
         )
-    return count_grams(paths, order, n_workers=n_workers, **reader_options)
+    return count_grams(paths, order, n_workers=n_workers, executor=executor, **reader_options)
 
 
-def _count_auto(paths: Any, alpha: float, n_workers: int, **reader_options: Any) -> GramCounts:
+def _count_auto(paths: Any, alpha: float, n_workers: int, executor: Any, **reader_options: Any) -> GramCounts:
     """Look further back while the contexts of the last order counted are significant."""
     source = as_source(paths, **reader_options)
     if isinstance(source, PathStream) and source.once:
         source = collect(source)
     for look in LOOKS:
-        counts = count_grams(source, look, n_workers=n_workers)
+        counts = count_grams(source, look, n_workers=n_workers, executor=executor)
         if counts.evidence().longest(alpha) < look:
             break
     return counts
