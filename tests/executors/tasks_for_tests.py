@@ -70,3 +70,11 @@ def parabola(point: dict[str, Any] | None) -> float:
     if point["depth"] == 3 and point["width"] == 8:
         raise InputError("too deep for so little width")
     return float(-((point["width"] - 16) ** 2) / 1000 - point["depth"] + point["rate"])
+
+
+def dying_divide(marker: str, *args: Any) -> Any:
+    """Divide windows, as counting does, but kill the worker first, once."""
+    from honlearn.hon.partial import divide
+
+    die_once(marker, None)
+    return divide(*args)

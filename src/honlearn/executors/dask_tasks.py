@@ -73,7 +73,7 @@ class DaskTasks(Executor):
         if dask.config.get("scheduler-address", None):
             return self.distributed.Client(set_as_default=False)
         self._cluster = self.distributed.LocalCluster(
-            processes=True, threads_per_worker=1, dashboard_address=None
+            processes=True, threads_per_worker=1, dashboard_address="127.0.0.1:0"
         )
         return self.distributed.Client(self._cluster, set_as_default=False)
 
@@ -121,7 +121,8 @@ class DaskTasks(Executor):
         """Wait for the first of them."""
         done: list[Handle] = []
         while not done:
-            self.distributed.wait([task.future for task in handles], return_when="FIRST_COMPLETED")
+            with self.client.as_current():
+                self.distributed.wait([task.future for task in handles], return_when="FIRST_COMPLETED")
             done = [task for task in handles if task.future.done() and not self._again(task)]
         return done
 
