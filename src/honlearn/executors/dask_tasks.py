@@ -21,6 +21,15 @@ from honlearn.executors.tasks import RETRIES, TaskError, WorkerDiedError, run_ta
 _LOST = ("cancelled", "lost")
 
 
+def _keeping_memory(dask: Any) -> dict[str, Any]:
+    """Return the environment of workers that keep freed memory for the next block of a file.
+
+    Dask has the allocator return it to the system at once, which nearly doubles the time of counting.
+    """
+    known = dict(dask.config.get("distributed.nanny.pre-spawn-environ"))
+    return known | {"MALLOC_TRIM_THRESHOLD_": 1 << 27, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
+
+
 class Scattered:
     """An input that the workers hold, and this process, too: what is scattered cannot be made anew."""
 
@@ -72,9 +81,10 @@ class DaskTasks(Executor):
             return known
         if dask.config.get("scheduler-address", None):
             return self.distributed.Client(set_as_default=False)
-        self._cluster = self.distributed.LocalCluster(
-            processes=True, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-        )
+        with dask.config.set({"distributed.nanny.pre-spawn-environ": _keeping_memory(dask)}):
+            self._cluster = self.distributed.LocalCluster(
+                processes=True, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+            )
         return self.distributed.Client(self._cluster, set_as_default=False)
 
     def share(self, value: Any) -> Handle:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from honlearn.hon.count import FIRST, Run, WindowCounter, capacity, merge, sort_and_sum
 from honlearn.hon.counting import count_trie
-from honlearn.hon.merge import merge_tries
-from honlearn.hon.trie import Level, Trie, trie_from_windows
+from honlearn.hon.trie import Trie, trie_from_windows
+from honlearn.hon.trie_ranges import Range, divide_trie
 from honlearn.jit import njit
 from honlearn.paths.partitions import Partition
 from honlearn.paths.paths import PathChunk
@@ -46,7 +46,8 @@ class Summary:
     """What is known of a part: names in the order of their codes, steps, paths, windows and some of these.
 
     `names` is None where the codes are those of the whole. `packed` tells whether there are windows; else the
-    part has so many entities that it was counted without keys, and there is a trie.
+    part has so many entities that it was counted without keys, there is a trie, and the sample is of the
+    oldest entities of its longest grams.
     """
 
     names: Vocabulary | None
@@ -58,6 +59,13 @@ class Summary:
     bits: int
     sample: NDArray[np.uint64]
     packed: bool
+
+    def oldest(self, order: int) -> NDArray[np.int64]:
+        """Return the oldest entity of the windows of the sample that are not padded."""
+        if not self.packed:
+            return self.sample.astype(np.int64)
+        oldest = (self.sample >> np.uint64(order * self.bits)).astype(np.int64)
+        return oldest[oldest >= FIRST] - FIRST
 
 
 def count_partition(partition: Partition, order: int) -> tuple[Summary, Windows | Trie]:
@@ -117,8 +125,12 @@ def _summary(names: Vocabulary | None, dropped: int, found: Windows) -> Summary:
 
 
 def _without_keys(names: Vocabulary | None, dropped: int, trie: Trie) -> Summary:
-    steps, size = float(trie[0].count.sum(dtype=np.float64)), sum(map(len, trie))
-    return Summary(names, len(trie[0]), steps, 1, dropped, size, 0, np.empty(0, np.uint64), packed=False)
+    steps, size = float(trie[0].count.sum(dtype=np.float64)), len(trie[-1])
+    sample = np.linspace(0, size - 1, min(SAMPLED, size)).astype(np.int64)
+    for level in trie[-2::-1]:
+        sample = level.prefix(sample)
+    oldest = sample.astype(np.uint64)
+    return Summary(names, len(trie[0]), steps, 1, dropped, size, 0, oldest, packed=False)
 
 
 def writable(array: Array) -> Array:
@@ -174,20 +186,13 @@ def sum_range(*runs: Run) -> Run:
     return left[0]
 
 
-def sum_tries(
-    one: Windows | Trie, two: Windows | Trie, codes: NDArray[np.int64], vocabulary: int, order: int
-) -> Trie:
-    """Return the sum of the parts so far and of the next one, whose entities have these `codes`."""
-    return merge_tries(_trie(one, order), _trie(two, order), codes, vocabulary)
-
-
-def over(trie: Trie, vocabulary: int) -> Trie:
-    """Return a trie over more entities, which no path has."""
-    first, more = trie[0], vocabulary - len(trie[0])
-    newest, nothing = np.arange(vocabulary, dtype=np.int32), np.zeros(more, np.int64)
-    extensions = np.concatenate([first.first, np.full(more, first.first[-1])])
-    count, followed = (np.concatenate([known, nothing]) for known in (first.count, first.followed))
-    return (Level(newest, count, extensions, followed, first.suffix), *trie[1:])
+def divide_without_keys(
+    part: Windows | Trie, codes: NDArray[np.int64] | None, vocabulary: int, order: int, edges: list[int]
+) -> list[Range]:
+    """Return the grams of a part by the codes of the whole, in ranges of their oldest entity."""
+    trie = _trie(part, order)
+    codes = np.arange(len(trie[0])) if codes is None else codes
+    return divide_trie(trie, codes, vocabulary, edges)
 
 
 def _trie(part: Windows | Trie, order: int) -> Trie:

@@ -9,7 +9,7 @@ to this process, summed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,12 +26,12 @@ from honlearn.hon.partial import (
     count_chunks,
     count_partition,
     divide,
-    over,
+    divide_without_keys,
     repacked,
     sum_range,
-    sum_tries,
 )
 from honlearn.hon.trie import Trie, trie_from_windows
+from honlearn.hon.trie_ranges import Range, join_ranges, sum_trie_range
 from honlearn.paths.interner import Interner
 from honlearn.paths.partitions import partitions_of
 from honlearn.paths.paths import PathChunk, Paths
@@ -52,7 +52,6 @@ class _Part:
     summary: Summary
     windows: Any
     codes: NDArray[np.int64] | None = None
-    known: int = 0
 
 
 def count_on(source: Paths | PathStream, order: int, pool: Executor) -> tuple[Trie, Vocabulary]:
@@ -125,12 +124,10 @@ def _numbered(parts: list[_Part], source: Paths | PathStream) -> Vocabulary:
     interner = Interner(None)
     for part in parts:
         names = part.summary.names
-        if names is None:
-            part.known = max(part.summary.entities, interner.size)
-        else:
+        if names is not None:
             data, offsets = np.frombuffer(names.data.tobytes(), np.uint8), names.offsets.copy()
             codes = interner.intern(data, offsets[:-1], offsets[1:])
-            part.codes, part.known = codes.astype(np.int64), interner.size
+            part.codes = codes.astype(np.int64)
     return interner.freeze() if parts[0].codes is not None else source.vocabulary
 
 
@@ -146,23 +143,35 @@ def _ranges(parts: list[_Part], order: int, vocabulary: int, pool: Executor) -> 
     """Return the trie of all windows, divided by key and summed on the workers."""
     bits = (vocabulary + FIRST - 1).bit_length()
     edges = _edges(parts, order, bits, pool.n_workers)
-    pieces: list[list[Any]] = []
-    sums: list[Any] = []
-    try:
-        for part in parts:
-            handles = pool.submit(divide, part.windows, part.codes, order, bits, edges, pieces=len(edges) + 1)
-            pieces.append(handles)
-        for column in zip(*pieces, strict=True):
-            sums += pool.submit(_alone, *column, pieces=1)
-        runs = [pool.get(handle) for handle in sums]
-    finally:
-        pool.release([*sums, *(handle for row in pieces for handle in row)])
+    calls = [(part.windows, part.codes, order, bits, edges) for part in parts]
+    runs = _summed(pool, divide, calls, len(edges) + 1, _sum_runs)
     keys, counts = (np.concatenate(arrays) for arrays in zip(*runs, strict=True))
     return trie_from_windows((keys, counts), order, bits, vocabulary)
 
 
-def _alone(*runs: Run) -> list[Run]:
+def _sum_runs(*runs: Run) -> list[Run]:
     return [sum_range(*runs)]
+
+
+def _summed(
+    pool: Executor,
+    divide_part: Callable[..., Any],
+    calls: list[tuple[Any, ...]],
+    ranges: int,
+    sum_parts: Callable[..., Any],
+    *facts: Any,
+) -> list[Any]:
+    """Divide every part into ranges, sum each range over all parts, and return the sums in their order."""
+    pieces: list[list[Any]] = []
+    sums: list[Any] = []
+    try:
+        for call in calls:
+            pieces.append(pool.submit(divide_part, *call, pieces=ranges))
+        for column in zip(*pieces, strict=True):
+            sums += pool.submit(sum_parts, *facts, *column, pieces=1)
+        return [pool.get(handle) for handle in sums]
+    finally:
+        pool.release([*sums, *(handle for row in pieces for handle in row)])
 
 
 def _edges(parts: list[_Part], order: int, bits: int, ranges: int) -> NDArray[np.uint64]:
@@ -182,15 +191,23 @@ def _edges(parts: list[_Part], order: int, bits: int, ranges: int) -> NDArray[np
     return np.unique(joined[order_of][places])
 
 
-def _sum_tries(*args: Any) -> list[Trie]:
-    return [sum_tries(*args)]
-
-
 def _without_keys(parts: list[_Part], order: int, vocabulary: int, pool: Executor) -> Trie:
-    """Return the sum of the tries of all parts, one after another, on the workers."""
-    total, known = parts[0].windows, parts[0].known
-    for part in parts[1:]:
-        codes = np.arange(part.summary.entities) if part.codes is None else part.codes
-        known = max(known, part.known)
-        [total] = pool.submit(_sum_tries, total, part.windows, codes, known, order, pieces=1)
-    return over(pool.get(total), vocabulary)
+    """Return the sum of the tries of all parts, divided by their oldest entity and summed on the workers."""
+    edges = _entity_edges(parts, order, pool.n_workers)
+    calls = [(part.windows, part.codes, vocabulary, order, edges) for part in parts]
+    return join_ranges(_summed(pool, divide_without_keys, calls, len(edges) + 1, _sum_tries, vocabulary))
+
+
+def _sum_tries(vocabulary: int, *parts: Range) -> list[Range]:
+    return [sum_trie_range(vocabulary, *parts)]
+
+
+def _entity_edges(parts: list[_Part], order: int, ranges: int) -> list[int]:
+    """Return the entities at which ranges begin, after the first, so that each has about as many grams."""
+    found = []
+    for part in parts:
+        oldest = part.summary.oldest(order)
+        found.append(oldest if part.codes is None else part.codes[oldest])
+    joined = np.sort(np.concatenate(found))
+    places = len(joined) * np.arange(1, ranges) // ranges
+    return [] if not len(joined) else [int(edge) for edge in np.unique(joined[places]) if edge]
