@@ -31,7 +31,7 @@ from honlearn.hon.partial import (
     sum_range,
 )
 from honlearn.hon.trie import Trie, trie_from_windows
-from honlearn.hon.trie_ranges import Range, join_ranges, sum_trie_range
+from honlearn.hon.trie_ranges import Levels, Range, join_ranges, sum_trie_range
 from honlearn.paths.interner import Interner
 from honlearn.paths.partitions import partitions_of
 from honlearn.paths.paths import PathChunk, Paths
@@ -198,7 +198,7 @@ def _without_keys(parts: list[_Part], order: int, vocabulary: int, pool: Executo
     return join_ranges(_summed(pool, divide_without_keys, calls, len(edges) + 1, _sum_tries, vocabulary))
 
 
-def _sum_tries(vocabulary: int, *parts: Range) -> list[Range]:
+def _sum_tries(vocabulary: int, *parts: Range) -> list[Levels]:
     return [sum_trie_range(vocabulary, *parts)]
 
 

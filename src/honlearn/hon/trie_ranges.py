@@ -27,17 +27,25 @@ class Grams(NamedTuple):
     first: NDArray[np.int64]
 
 
-Range = list[Grams]
+Levels = list[Grams]
+
+
+class Range(NamedTuple):
+    """The grams that begin with an entity from `start` to `stop`; the first level has those that occur."""
+
+    start: int
+    stop: int
+    levels: Levels
 
 
 def divide_trie(trie: Trie, codes: NDArray[np.int64], vocabulary: int, edges: Sequence[int]) -> list[Range]:
     """Return a trie by the codes of the whole, divided where the oldest entity is one of `edges`."""
     levels = [Grams(level.newest, level.count, level.first) for level in trie]
     whole = _summed([levels], [codes], [codes], vocabulary, vocabulary)
-    return [_slice(whole, a, b) for a, b in pairwise([0, *edges, vocabulary])]
+    return [Range(a, b, _slice(whole, a, b)) for a, b in pairwise([0, *edges, vocabulary])]
 
 
-def _slice(levels: Range, start: int, stop: int) -> Range:
+def _slice(levels: Levels, start: int, stop: int) -> Levels:
     """Return the grams that begin with the entities from `start` to `stop`."""
     found = []
     for newest, count, first in levels:
@@ -45,30 +53,35 @@ def _slice(levels: Range, start: int, stop: int) -> Range:
         found.append(Grams(newest[start:stop], count[start:stop], inside - inside[:1]))
         if len(first):
             start, stop = int(inside[0]), int(inside[-1])
+    # Most entities of the whole do not occur in a part; nothing follows these.
+    newest, counts, first = found[0]
+    there = np.flatnonzero(counts)
+    found[0] = Grams(newest[there], counts[there], np.append(first[there], first[-1:]))
     return found
 
 
-def sum_trie_range(vocabulary: int, *parts: Range) -> Range:
-    """Return the sum of one range over all parts."""
-    size = len(parts[0][0].newest)
-    places = [np.arange(size)] * len(parts)
-    summed = _summed(parts, places, [None] * len(parts), size, vocabulary)
-    summed[0] = summed[0]._replace(newest=parts[0][0].newest)
+def sum_trie_range(vocabulary: int, *parts: Range) -> Levels:
+    """Return the sum of one range over all parts, with all its entities on the first level."""
+    start, stop, _ = parts[0]
+    levels = [part.levels for part in parts]
+    places = [part[0].newest.astype(np.int64) - start for part in levels]
+    summed = _summed(levels, places, [None] * len(parts), stop - start, vocabulary)
+    summed[0] = summed[0]._replace(newest=np.arange(start, stop, dtype=np.int32))
     return summed
 
 
 def _summed(
-    parts: Sequence[Range],
+    parts: Sequence[Levels],
     places: Sequence[NDArray[np.int64]],
     codes: Sequence[NDArray[np.int64] | None],
     size: int,
     vocabulary: int,
-) -> Range:
+) -> Levels:
     """Return the sum of parts whose first grams stand at `places` among `size`; `codes` rename entities."""
     newest, count = np.arange(size, dtype=np.int32), np.zeros(size, np.int64)
     for place, part in zip(places, parts, strict=True):
         count[place] += part[0].counts
-    levels: Range = []
+    levels: Levels = []
     for m in range(len(parts[0]) - 1):
         # A level and a vocabulary whose product does not fit int64 do not fit any memory.
         keys = np.concatenate(
@@ -92,7 +105,7 @@ def _renamed(newest: NDArray[np.int32], codes: NDArray[np.int64] | None) -> NDAr
     return newest.astype(np.int64) if codes is None else codes[newest]
 
 
-def join_ranges(ranges: Sequence[Range]) -> Trie:
+def join_ranges(ranges: Sequence[Levels]) -> Trie:
     """Return the trie of all ranges, in their order."""
     columns = list(zip(*ranges, strict=True))
     counts = [np.concatenate([grams.counts for grams in column]) for column in columns]

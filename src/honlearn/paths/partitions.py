@@ -22,7 +22,7 @@ from honlearn.paths.stream import PathStream
 from honlearn.progress import Advance
 
 # A worker should not start for less, nor hold more, nor repeat more when it dies.
-LEAST_BYTES, MOST_BYTES = 1 << 22, 1 << 28
+LEAST_BYTES, MOST_BYTES = 1 << 22, 1 << 27
 _LOOK = 1 << 16
 
 
