@@ -181,3 +181,12 @@ def test_local_processes_count_alike(tmp_path: Path) -> None:
     paths = [[f"n{i}" for i in rng.integers(0, 50, 5)] for _ in range(400)]
     (tmp_path / "paths.txt").write_text("".join(" ".join(path) + "\n" for path in paths))
     assert bytes_of(count_grams(str(tmp_path / "paths.txt"), executor=2)) == bytes_of(count_grams(paths))
+
+
+def test_paths_of_wikispeedia(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partitions, "LEAST_BYTES", 1 << 17)
+    monkeypatch.setattr(partitioned, "_CODES_AT_ONCE", 1 << 16)
+    file = str(shared / "data/wikispeedia/paths.txt")
+    assert len(partitions_of(stream_paths(file), 3) or []) > 3
+    for order in (2, 5):
+        same(file, order)
