@@ -3,18 +3,22 @@ VENV ?= .venv
 PYTHON_BIN = $(VENV)/bin/python
 export VENV
 
-.PHONY: help demo test faults fuzz check bench setup
+.PHONY: help demo cluster-demo test faults fuzz check bench setup
 
 help:            ## what there is to make
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
 
 demo:            ## the bundled US flights: from itineraries to predictions and a page
 	@scripts/setup.sh
 	@$(VENV)/bin/honlearn demo $(ARGS)
 
+cluster-demo:    ## a local Ray and a local Dask, two workers each: the same network and records
+	@scripts/setup.sh dev
+	@$(PYTHON_BIN) scripts/cluster_demo.py $(ARGS)
+
 test:            ## every test, in parallel
 	@scripts/setup.sh dev
-	@$(PYTHON_BIN) -m pytest -q -n auto $(ARGS)
+	@$(PYTHON_BIN) -m pytest -q -n auto --dist loadgroup $(ARGS)
 
 faults:          ## commands killed at random moments, full and read-only disks; ARGS="--kills 200"
 	@scripts/setup.sh dev

@@ -19,6 +19,7 @@ BASE = {
     "conformal",
     "deferred",
     "errors",
+    "executors",
     "hash_table",
     "interrupts",
     "jit",
@@ -32,7 +33,7 @@ BASE = {
     "writing",
 }
 # What stands at the start of the flow uses only errors, and these what is named.
-WITHIN_BASE = {"mixing": {"jit"}, "hash_table": {"jit", "mixing"}}
+WITHIN_BASE = {"mixing": {"jit"}, "hash_table": {"jit", "mixing"}, "executors": {"interrupts"}}
 FLOW = [
     "paths",
     "hon",

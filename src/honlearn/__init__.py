@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from honlearn import learners as learners
     from honlearn.baselines.saving import load_model as load_model
     from honlearn.errors import HonlearnError as HonlearnError
+    from honlearn.executors import open_executor as open_executor
     from honlearn.hon import GramCounts as GramCounts
     from honlearn.hon import HigherOrderNetwork as HigherOrderNetwork
     from honlearn.hon import count_grams as count_grams
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "HonlearnError": "honlearn.errors",
+    "open_executor": "honlearn.executors",
     "Paths": "honlearn.paths",
     "read_paths": "honlearn.paths",
     "stream_paths": "honlearn.paths",

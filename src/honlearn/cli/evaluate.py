@@ -15,7 +15,7 @@ import typer
 
 from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
-from honlearn.cli.links import Execution
+from honlearn.cli.links import Execution, checked
 from honlearn.cli.next_evaluation import SplitAt
 from honlearn.cli.typed import command_line
 
@@ -138,6 +138,7 @@ def evaluate(
         ),
     ] = True,
     jobs: words.Jobs = 1,
+    executor: words.Executor = None,
     dry_run: words.DryRun = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     split_at: SplitAt = None,
@@ -145,7 +146,7 @@ def evaluate(
     reading: dict[str, Any],
 ) -> None:
     """Train and test models on folds of the labelled nodes, or on links or paths held out; compare them."""
-    how = Execution(jobs, dry_run, as_json, artefacts)
+    how = checked(Execution(jobs, dry_run, as_json, artefacts, executor))
     if rebuild is not None:
         _refuse_rebuild(rebuild)
     if task != "links":
@@ -213,7 +214,7 @@ def evaluate(
     for note in notes:
         typer.echo(note, err=True)
     if dry_run:
-        show_plan(grid, output, data.n_edges, jobs)
+        show_plan(grid, output, data.n_edges, how.width)
         return
     with run_folder(output):
         tell_of_others(output, grid)
@@ -227,6 +228,7 @@ def evaluate(
                 keep_predictions=predictions,
                 keep_artefacts=artefacts,
                 processes=jobs,
+                executor=executor,
                 watch=report,
             )
             rows = summarise(reported(done, grid, report))

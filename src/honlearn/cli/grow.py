@@ -76,6 +76,15 @@ def grow(
             show_default=False,
         ),
     ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="E",
+            help="Count parts of the files apart: a number of local processes, ray, ray://HOST:PORT, dask or "
+            "the address of its scheduler; the network is the same.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was built as JSON.")] = False,
     *,
     reading: dict[str, Any],
@@ -84,6 +93,7 @@ def grow(
     import time
 
     from honlearn.errors import InputError
+    from honlearn.executors import read_spec
     from honlearn.hon.build import AUTO, LEAST_MEMORY, auto_alpha, count_for
     from honlearn.hon.counts_file import check_counts_target
     from honlearn.hon.formats import check_target, save
@@ -91,6 +101,7 @@ def grow(
     from honlearn.sizes import parse_size
 
     # What is known to fail raises before a long reading, not after it.
+    read_spec(executor)
     longest = None if order is None else _order(order)
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     most = None if memory is None else parse_size("grow", "memory", memory, LEAST_MEMORY)
@@ -108,10 +119,12 @@ def grow(
             alpha=alpha,
             n_workers=workers,
             memory=most,
+            executor=executor,
             **reading,
         )
     else:
-        known = _updated(update, longest, source, alpha, {"n_workers": workers, "memory": most, **reading})
+        options = {"n_workers": workers, "memory": most, "executor": executor, **reading}
+        known = _updated(update, longest, source, alpha, options)
     hon = known.grow(longest, tau, min_support, alpha=alpha)
     found: list[dict[str, int]] = []
     if longest == AUTO:

@@ -159,7 +159,7 @@ def evaluate_on_links(
     for note in notes:
         typer.echo(note, err=True)
     if how.dry_run:
-        show_plan(jobs, output, dict.fromkeys(first.inputs, first.network.n_edges), how.jobs)
+        show_plan(jobs, output, dict.fromkeys(first.inputs, first.network.n_edges), how.width)
         return
     with run_folder(output):
         tell_of_others(output, jobs)
@@ -191,7 +191,13 @@ def _run(data: LinkData, jobs: Sequence[Any], output: Path, how: Execution) -> l
     shown = {"both": BOTH_SHOWN, "degree": DEGREE_SHOWN, "uniform": LINKS_SHOWN}[negatives]
     with reporter(len(jobs), "repetition", shown) as report:
         done = engine.evaluate_links(
-            data, jobs, output, keep_artefacts=how.artefacts, processes=how.jobs, watch=report
+            data,
+            jobs,
+            output,
+            keep_artefacts=how.artefacts,
+            processes=how.jobs,
+            executor=how.executor,
+            watch=report,
         )
         rows = summarise(reported(done, jobs, report), engine.scores_of(negatives))
     return [{**row, "protocol": data.protocol.hides} for row in rows]

@@ -24,6 +24,21 @@ class Execution(NamedTuple):
     dry_run: bool = False
     as_json: bool = False
     artefacts: bool = True
+    executor: str | None = None
+
+    @property
+    def width(self) -> int:
+        """How many jobs run at once, as far as the command line tells."""
+        return int(self.executor) if self.executor and self.executor.isdecimal() else self.jobs
+
+
+def checked(how: Execution) -> Execution:
+    """Return how an evaluation runs; raise where that is known to fail, before anything is read."""
+    if how.executor is not None:
+        from honlearn.experiments.runner import executor_for
+
+        executor_for(how.jobs, how.executor)
+    return how
 
 
 def fit_links(

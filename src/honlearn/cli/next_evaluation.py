@@ -100,12 +100,14 @@ def evaluate_on_next_steps(
     jobs = engine.plan_next(data, models, order)
     if how.dry_run:
         names = {job.configuration.input for job in jobs}
-        show_plan(jobs, output, dict.fromkeys(names, len(data.paths.codes)), how.jobs)
+        show_plan(jobs, output, dict.fromkeys(names, len(data.paths.codes)), how.width)
         return
     with run_folder(output):
         tell_of_others(output, jobs)
         with reporter(len(jobs), "fold", SHOWN) as report:
-            done = engine.evaluate_next(data, jobs, output, processes=how.jobs, watch=report)
+            done = engine.evaluate_next(
+                data, jobs, output, processes=how.jobs, executor=how.executor, watch=report
+            )
             rows = summarise(reported(done, jobs, report), engine.SCORES)
         about: dict[str, Any] = {"paths": str(paths), "task": "next", "folds": data.division}
         about |= {"command": command_line(), "machine": machine()}

@@ -63,13 +63,19 @@ def evaluate_on_paths(
     for note in notes:
         typer.echo(note, err=True)
     if how.dry_run:
-        show_plan(jobs, output, {"paths": len(data.paths.codes)}, how.jobs)
+        show_plan(jobs, output, {"paths": len(data.paths.codes)}, how.width)
         return
     with run_folder(output):
         tell_of_others(output, jobs)
         with reporter(len(jobs), "fold", SHOWN) as report:
             done = engine.evaluate_paths(
-                data, jobs, output, keep_artefacts=how.artefacts, processes=how.jobs, watch=report
+                data,
+                jobs,
+                output,
+                keep_artefacts=how.artefacts,
+                processes=how.jobs,
+                executor=how.executor,
+                watch=report,
             )
             rows = summarise(reported(done, jobs, report), engine.SCORES)
         about: dict[str, Any] = {"paths": str(source), "labels": str(labels), "task": "paths", "notes": notes}

@@ -80,11 +80,13 @@ def reproduce(
     ] = False,
     label_column: words.LabelColumn = None,
     jobs: words.Jobs = 1,
+    executor: words.Executor = None,
     dry_run: words.DryRun = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
     """Measure a table or figure of the paper on any data, and show it beside the published values."""
     from honlearn.cli.evaluate import chosen_folds
+    from honlearn.cli.links import Execution, checked
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import LINKS_SHOWN, SHOWN, print_plan, reporter
     from honlearn.errors import ParameterError, listed
@@ -98,6 +100,7 @@ def reproduce(
 
     if auto and name not in (*CHOOSING, "all"):
         raise ParameterError(f"--auto adds models to {listed(CHOOSING)}, not to {name!r}; leave it out")
+    checked(Execution(jobs, executor=executor))
     grown = GrowParameters(order, tau, min_support)
     sources = [find_source(word, source or [], grown, label_column) for word in data or ["us_flights"]]
     canonical = None if model is None else _canonical(model, TASKS.get(name, "nodes"))
@@ -115,6 +118,7 @@ def reproduce(
         repetitions=repetitions,
         first_folds=first_folds,
         processes=jobs,
+        executor=executor,
         given=settings_by_model(set_),
         auto=auto,
         watching=watching,
@@ -125,7 +129,7 @@ def reproduce(
     _check_settings(set_, requests)
     if dry_run:
         plans = [planned(request) for request in requests]
-        print_plan([row for rows, _ in plans for row in rows], jobs)
+        print_plan([row for rows, _ in plans for row in rows], Execution(jobs, executor=executor).width)
         for reason in dict.fromkeys(reason for _, reasons in plans for reason in reasons):
             typer.echo(f"not measured: {reason}", err=True)
         return

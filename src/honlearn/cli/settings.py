@@ -60,6 +60,16 @@ Labels = Annotated[
 Jobs = Annotated[
     int, typer.Option("--jobs", metavar="N", min=1, help="Local processes; the records are the same.")
 ]
+Executor = Annotated[
+    str | None,
+    typer.Option(
+        "--executor",
+        metavar="E",
+        help="Where it runs, instead of --jobs: a number of local processes, ray, ray://HOST:PORT, dask or "
+        "the address of its scheduler; the results are the same.",
+        show_default=False,
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="List what would run and how long it may take; run nothing.")
 ]

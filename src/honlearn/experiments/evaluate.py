@@ -323,19 +323,21 @@ def evaluate(
     keep_predictions: bool = False,
     keep_artefacts: bool = False,
     processes: int = 1,
+    executor: Any = None,
     watch: Watch | None = None,
 ) -> Iterator[tuple[Job, Record, bool]]:
     """Run the jobs that have no record in `folder` yet; yield each job, its record, and whether it ran now.
 
     With `keep_predictions` the predictions on each test part are in ``predictions/<digest>.parquet``, and
     at the end all of them in ``predictions.parquet``; a job without its file is run again. With
-    `keep_artefacts` what the report shows is kept. `processes` and `watch` are those of
+    `keep_artefacts` what the report shows is kept. `processes`, `executor` and `watch` are those of
     :func:`honlearn.experiments.runner.run_all`.
     """
-    work = NodeWork(data, Path(folder), keep_predictions, keep_artefacts, threads=threads_for(processes))
+    threads = threads_for(processes, executor)
+    work = NodeWork(data, Path(folder).absolute(), keep_predictions, keep_artefacts, threads=threads)
     if keep_artefacts:
         keep_inputs(folder, data.inputs.values(), data.nodes, data.labels)
-    yield from run_all(work, jobs, folder, processes=processes, watch=watch)
+    yield from run_all(work, jobs, folder, processes=processes, executor=executor, watch=watch)
     if keep_predictions:
         _gather(work, jobs, Path(folder) / f"{PREDICTIONS}.parquet")
 

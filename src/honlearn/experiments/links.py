@@ -187,14 +187,17 @@ def evaluate_links(
     *,
     keep_artefacts: bool = False,
     processes: int = 1,
+    executor: Any = None,
     watch: Watch | None = None,
 ) -> Iterator[tuple[LinkJob, Record, bool]]:
     """Run the jobs that have no record in `folder`; yield each job, its record, and whether it ran now."""
-    work = LinkWork(data, Path(folder) if keep_artefacts else None, threads_for(processes))
+    work = LinkWork(
+        data, Path(folder).absolute() if keep_artefacts else None, threads_for(processes, executor)
+    )
     keep_tests(folder, data, jobs)
     if keep_artefacts:
         keep_data(folder, data.network)
-    yield from run_all(work, jobs, folder, processes=processes, watch=watch)
+    yield from run_all(work, jobs, folder, processes=processes, executor=executor, watch=watch)
 
 
 def keep_tests(folder: str | Path, data: LinkData, jobs: Iterable[LinkJob]) -> None:

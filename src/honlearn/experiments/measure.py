@@ -93,6 +93,7 @@ class Plan:
     repetitions: int = 5
     first_folds: int | None = None
     processes: int = 1
+    executor: Any = None
     given: SettingsOf = nothing_given
     auto: bool = False
     watching: Callable[[int, str], AbstractContextManager[Any]] = lambda total, task: nullcontext()
@@ -248,22 +249,22 @@ class Bench:
         """Return the records of jobs; of those that fail there is none, unless `strict` raises."""
         if not jobs:
             return {}
-        threads = threads_for(self.how.processes)
+        folder = self.folder.absolute()
+        threads = threads_for(self.how.processes, self.how.executor)
         if self.task == "links":
-            work: NodeWork | LinkWork = LinkWork(self._link_data(), self.folder, threads)
+            work: NodeWork | LinkWork = LinkWork(self._link_data(), folder, threads)
             keep_data(self.folder, self.source.network)
             keep_tests(self.folder, self._link_data(), [getattr(job, "job", job) for job in jobs])
         else:
             # Every input has the same labelled nodes; a job brings its own network.
             data = self._node_data(next(iter(self._nodes)))
-            work = NodeWork(data, self.folder, False, True, need_answers, threads)
+            work = NodeWork(data, folder, False, True, need_answers, threads)
             inputs = [self._nodes[name].inputs[name] for name in self._nodes]
             keep_inputs(self.folder, inputs, data.nodes, data.labels)
         records: dict[str, Record] = {}
         with self.how.watching(len({job.digest for job in jobs}), self.task) as report:
-            steps = run_all(
-                NestedWork(work, self.folder), jobs, self.folder, processes=self.how.processes, watch=report
-            )
+            where = {"processes": self.how.processes, "executor": self.how.executor}
+            steps = run_all(NestedWork(work, folder), jobs, self.folder, watch=report, **where)
             try:
                 for job, record, ran in steps:
                     records[job.digest] = record

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -226,10 +227,11 @@ def evaluate_next(
     folder: str | Path,
     *,
     processes: int = 1,
+    executor: Any = None,
     watch: Watch | None = None,
 ) -> Iterator[tuple[NextJob, Record, bool]]:
     """Run the jobs that have no record in `folder`; yield each job, its record, and whether it ran now."""
-    yield from run_all(NextWork(data), jobs, folder, processes=processes, watch=watch)
+    yield from run_all(NextWork(data), jobs, folder, processes=processes, executor=executor, watch=watch)
 
 
 def keep_memory(data: NextData, order: int, folder: str | Path) -> Memory:

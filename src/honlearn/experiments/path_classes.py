@@ -160,11 +160,12 @@ def evaluate_paths(
     *,
     keep_artefacts: bool = False,
     processes: int = 1,
+    executor: Any = None,
     watch: Watch | None = None,
 ) -> Iterator[tuple[PathJob, Record, bool]]:
     """Run the jobs that have no record in `folder`; yield each job, its record, and whether it ran now.
 
     Predictions are kept for the report where there are at most :data:`MOST_KEPT` paths.
     """
-    work = PathWork(data, Path(folder), keep_artefacts and len(data.ids) <= MOST_KEPT)
-    yield from run_all(work, jobs, folder, processes=processes, watch=watch)
+    work = PathWork(data, Path(folder).absolute(), keep_artefacts and len(data.ids) <= MOST_KEPT)
+    yield from run_all(work, jobs, folder, processes=processes, executor=executor, watch=watch)

@@ -1,18 +1,19 @@
 """The runner: jobs in, one record each out, on the disk as soon as it is known.
 
 In: jobs with a digest of what decides their result, the work that turns a job into a record, and a run
-folder. Out: the records, whatever the number of processes and however often the run was stopped: a job that
-has its record is not run again. One job that fails does not stop the others; it is raised at the end.
+folder. Out: the records, whatever the executor and however often the run was stopped: a job that has its
+record is not run again. One job that fails does not stop the others; it is raised at the end.
 """
 
 from __future__ import annotations
 
-import os
+import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from honlearn.errors import HonlearnError, check_integer, listed
+from honlearn.errors import HonlearnError, ParameterError, check_integer, listed
+from honlearn.executors import WorkerDiedError, is_here, open_executor, read_spec, threads_on
 from honlearn.results.record import Configuration, Record
 from honlearn.results.records import Records
 from honlearn.writing.locks import locked_folder
@@ -63,12 +64,21 @@ def name_of(job: Job) -> str:
     return f"{asked.name} {asked.input} seed {asked.seed} fold {asked.fold}"
 
 
-def threads_for(processes: int) -> int | None:
+def executor_for(processes: int, executor: Any) -> Any:
+    """Return where jobs run: on so many local processes, or on an executor; both at once are an error."""
+    check_integer("run", "processes", processes, 1)
+    if executor is None:
+        return processes
+    if processes != 1:
+        raise ParameterError(
+            f"processes={processes} (--jobs) and executor={executor!r} (--executor): give one of the two"
+        )
+    return read_spec(executor)
+
+
+def threads_for(processes: int, executor: Any = None) -> int | None:
     """Return how many threads a job may use beside others; None, all cores, where it is alone."""
-    if processes == 1:
-        return None
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores // processes)
+    return threads_on(executor_for(processes, executor))
 
 
 def run_all(
@@ -77,21 +87,23 @@ def run_all(
     folder: str | Path,
     *,
     processes: int = 1,
+    executor: Any = None,
     watch: Watch | None = None,
 ) -> Iterator[tuple[JobT, Record, bool]]:
     """Run the jobs that have no record in `folder`; yield each job, its record, and whether it ran now.
 
-    With several `processes` the jobs that were done before come first, then each as it finishes; the records
-    are the same. They are started anew, not forked, so a script that calls this needs
-    ``if __name__ == "__main__":``. A folder that another process runs jobs in is refused.
+    With several `processes`, or an `executor` (:mod:`honlearn.executors`), the jobs that were done before
+    come first, then each as it finishes; the records are the same. Processes are started anew, not forked, so
+    a script that calls this needs ``if __name__ == "__main__":``. Workers on other machines must see the
+    folder. A folder that another process runs jobs in is refused.
     """
-    check_integer("run", "processes", processes, 1)
+    where = executor_for(processes, executor)
     with locked_folder(folder):
-        yield from _run_all(work, jobs, folder, processes, watch)
+        yield from _run_all(work, jobs, folder, where, watch)
 
 
 def _run_all(
-    work: Work, jobs: Sequence[JobT], folder: str | Path, processes: int, watch: Watch | None
+    work: Work, jobs: Sequence[JobT], folder: str | Path, where: Any, watch: Watch | None
 ) -> Iterator[tuple[JobT, Record, bool]]:
     records, watch, failures = Records(folder), watch or Watch(), list[tuple[Job, Exception]]()
     jobs = list({job.digest: job for job in jobs}.values())
@@ -100,8 +112,10 @@ def _run_all(
         if job.digest in records:
             records[job.digest].check_whole(f"{records.path}: {job.digest}")
     due = {job.digest for job in waiting}
-    if processes > 1 and len(waiting) > 1:
-        outcomes = _elsewhere(work, waiting, min(processes, len(waiting)), watch)
+    alone = is_here(where) or (isinstance(where, int) and len(waiting) < 2)
+    if not alone:
+        where = min(where, len(waiting)) if isinstance(where, int) else where
+        outcomes = _elsewhere(work, waiting, where, watch)
         yield from ((job, records[job.digest], False) for job in jobs if job.digest not in due)
     else:
         outcomes = _here(work, jobs, due, watch)
@@ -135,12 +149,33 @@ def _here(
 
 
 def _elsewhere(
-    work: Work, jobs: Sequence[JobT], processes: int, watch: Watch
+    work: Work, jobs: Sequence[JobT], where: Any, watch: Watch
 ) -> Iterator[tuple[JobT, Record | Exception | None]]:
-    from honlearn.experiments.processes import Pool
+    """Yield each job with its outcome, as they finish on an executor."""
+    if not jobs:
+        return
+    with open_executor(where) as pool:
+        # Jobs of one run share their networks, so all of them are sent together, once to each worker.
+        shared = pool.share((work, list(jobs)))
+        calls = [(shared, place) for place in range(len(jobs))]
+        for place, outcome in pool.outcomes(_outcome, calls, lambda place: watch.started(jobs[place])):
+            job = jobs[place]
+            if isinstance(outcome, WorkerDiedError):
+                advice = "run again with fewer at once; what is done stays done"
+                outcome = JobError(f"{name_of(job)}: {outcome}; {advice}")
+            yield job, outcome
+        pool.release([shared])
 
-    with Pool(work, jobs, processes) as pool:
-        yield from pool.run(watch)
+
+def _outcome(shared: tuple[Work, Sequence[Job]], place: int) -> Record | Exception:
+    work, jobs = shared
+    try:
+        return work.run(jobs[place])
+    except HonlearnError as error:
+        return error
+    except Exception as error:
+        lines = "".join(traceback.format_exception(error))
+        return JobError(f"{name_of(jobs[place])}: {type(error).__name__}: {error}\n{lines}")
 
 
 def _summed_up(failures: Sequence[tuple[Job, Exception]], total: int) -> Exception:

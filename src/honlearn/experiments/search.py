@@ -20,13 +20,14 @@ from types import FrameType
 from typing import Any
 
 from honlearn.errors import FormatError, HonlearnError, InputError, check_integer, check_real
+from honlearn.executors import is_here, open_executor
 from honlearn.experiments.spaces import Space
 from honlearn.results.records import JsonObjects
 from honlearn.seeds import derive_seed
 from honlearn.stored import Fields, shown
 
 # Suggestions in a row that were tried before; a small space is then as good as exhausted.
-_REPEATS = 50
+MOST_REPEATS = 50
 
 
 @dataclass(frozen=True)
@@ -100,33 +101,51 @@ def search(
     budget: Budget,
     seed: int,
     folder: str | Path,
+    executor: Any = None,
 ) -> Found:
     """Try points of `space` until the budget is spent; trials found in `folder` are not run again.
 
-    `evaluate` takes a point, or None for the defaults, and returns a score, the higher the better.
+    `evaluate` takes a point, or None for the defaults, and returns a score, the higher the better. On an
+    `executor` (:mod:`honlearn.executors`) it must pickle, and points that are expected to be suggested are
+    tried ahead (:mod:`honlearn.experiments.ahead`); the trials are the same.
     """
+    suggest = _Suggestions(space, seed)
+    if is_here(executor):
+        return _search(lambda trials, *asked: attempt(evaluate, *asked), suggest, space, budget, folder)
+    from honlearn.experiments.ahead import TrialsAhead
+
+    with open_executor(executor) as pool, TrialsAhead(pool, evaluate, suggest.next, budget.trials) as ahead:
+        return _search(ahead, suggest, space, budget, folder)
+
+
+def _search(
+    tried: Callable[[list[Trial], Mapping[str, Any] | None, float | None], Trial],
+    suggest: _Suggestions,
+    space: Space,
+    budget: Budget,
+    folder: str | Path,
+) -> Found:
     kept = JsonObjects(folder)
     trials = _read_trials(kept, space)
-    suggest = _Suggestions(space, seed)
     repeats = 0
     while True:
         fits = [trial for trial in trials if not trial.repeats]
         if trials and (not space.size or budget.is_spent(len(fits), sum(trial.seconds for trial in fits))):
             break
-        if len({_key(trial.point) for trial in fits if trial.point is not None}) == space.size > 0:
+        if len({point_key(trial.point) for trial in fits if trial.point is not None}) == space.size > 0:
             break
         point = None if not trials else suggest.next(trials)
-        known = next((trial for trial in fits if trials and _key(trial.point) == _key(point)), None)
+        known = next((trial for trial in fits if trials and point_key(trial.point) == point_key(point)), None)
         if known is not None:
             trial = Trial(point, known.score, 0.0, repeats=True)
         else:
             # The default has the time that it takes; whatever comes after it has what is left.
             limit = budget.left(sum(trial.seconds for trial in fits)) if trials else None
-            trial = _try(evaluate, point, limit)
+            trial = tried(trials, point, limit)
         trials.append(trial)
         kept.append(_written(trial, len(trials) - 1))
         repeats = repeats + 1 if trial.repeats else 0
-        if repeats >= _REPEATS:
+        if repeats >= MOST_REPEATS:
             break
     good = [trial for trial in trials if trial.score is not None]
     if not good:
@@ -135,11 +154,12 @@ def search(
     return Found(best.point, best.score, tuple(trials))
 
 
-def _try(
+def attempt(
     evaluate: Callable[[Mapping[str, Any] | None], float],
     point: Mapping[str, Any] | None,
     limit: float | None,
 ) -> Trial:
+    """Return the trial of a point, which may take `limit` seconds; one that fails has no score."""
     begun = time.perf_counter()
     try:
         with at_most(limit):
@@ -217,7 +237,8 @@ def _word(choice: object) -> str:
     return json.dumps(list(choice) if isinstance(choice, tuple) else choice)
 
 
-def _key(point: Mapping[str, Any] | None) -> str | None:
+def point_key(point: Mapping[str, Any] | None) -> str | None:
+    """Return by what equal points are known; None is the default."""
     return None if point is None else json.dumps(_plain_point(point), sort_keys=True)
 
 

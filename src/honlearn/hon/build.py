@@ -9,7 +9,7 @@ Sequences".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError, ParameterError, check_integer, listed
+from honlearn.executors import is_here, open_executor
+from honlearn.hon.count_questions import CountQuestions
 from honlearn.hon.counting import count_trie
 from honlearn.hon.edges import build_network
 from honlearn.hon.evidence import Evidence, LevelEvidence, level_evidence, together
@@ -36,9 +38,8 @@ from honlearn.sizes import parse_size
 
 if TYPE_CHECKING:
     import pandas
-    from matplotlib.figure import Figure
 
-    from honlearn.hon.steps.model import PathScores, StepModel
+    from honlearn.hon.steps.model import StepModel
 
 # How far back a network looks at most that is chosen for a task, unless somebody says.
 DEFAULT_MAX_ORDER = 3
@@ -49,7 +50,7 @@ LOOKS = (4, 8)
 LEAST_MEMORY = 1_000_000
 
 
-class GramCounts:
+class GramCounts(CountQuestions):
     """How often every gram of up to k + 1 entities was seen, and how far each context's next steps diverge.
 
     Counting reads the paths; growing a network from the counts is a comparison, so many values of alpha, or
@@ -220,21 +221,14 @@ class GramCounts:
             )
         return min(len(history), self.order)
 
-    def score(self, paths: Any, **reader_options: Any) -> PathScores:
-        """Return the bits of each path and of each step; see :class:`honlearn.hon.steps.model.PathScores`."""
-        return self.steps().score(paths, **reader_options)
-
-    def anomalies(self, order: int = 2, alpha: float = 0.05) -> pandas.DataFrame:
-        """Return the steps that a memory of `order` − 1 does not explain, with false discovery rate `alpha`.
-
-        See :func:`honlearn.hon.steps.edge_anomalies.edge_anomalies`.
-        """
-        from honlearn.hon.steps.edge_anomalies import edge_anomalies
-
-        return edge_anomalies(self._trie, self.vocabulary, order, alpha)
-
     def update(
-        self, paths: Any, *, n_workers: int = 1, memory: int | str | None = None, **reader_options: Any
+        self,
+        paths: Any,
+        *,
+        n_workers: int = 1,
+        memory: int | str | None = None,
+        executor: Any = None,
+        **reader_options: Any,
     ) -> GramCounts:
         """Return the counts of these paths and more: what counting all of them at once gives.
 
@@ -247,7 +241,8 @@ class GramCounts:
         """
         more = paths
         if not isinstance(more, GramCounts):
-            more = count_grams(paths, self.order, n_workers=n_workers, memory=memory, **reader_options)
+            how = {"n_workers": n_workers, "memory": memory, "executor": executor}
+            more = count_grams(paths, self.order, **how, **reader_options)
         elif reader_options:
             raise ParameterError(f"update: counts are read already; leave out {listed(reader_options)}")
         if more.order != self.order:
@@ -257,12 +252,6 @@ class GramCounts:
             )
         vocabulary, codes = join_vocabularies(self.vocabulary, more.vocabulary)
         return GramCounts(merge_tries(self._trie, more._trie, codes, len(vocabulary)), vocabulary)
-
-    def plot_memory(self, top: int = 12, alpha: float = 0.05) -> Figure:
-        """Return the contexts that tell most; see :func:`honlearn.hon.figures.plot_memory`."""
-        from honlearn.hon.figures import plot_memory
-
-        return plot_memory(self, top, alpha)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the counts to a file ``.counts``; :func:`honlearn.load_counts` reads it back."""
@@ -284,14 +273,17 @@ def count_grams(
     *,
     n_workers: int = 1,
     memory: int | str | None = None,
+    executor: Any = None,
     **reader_options: Any,
 ) -> GramCounts:
     """Count the grams of up to `order` + 1 entities in paths, lists, tables, files or a stream.
 
-    With `n_workers` > 1, that many threads count while one reads; the result is the same. `memory`, such as
-    ``"500MB"``, is about how much counting may take: beyond it, sorted counts go to temporary files (TMPDIR)
-    and are summed there, and the arrays of the result are mapped from such files. The result is the same.
-    (Windows of `order` + 1 entities that do not fit 64 bits are counted in memory.)
+    With `n_workers` > 1, that many threads count while one reads. On an `executor` parts of the files are
+    read and counted apart: a number of local processes, ``"ray"`` or ``"ray://…"``, ``"dask"`` or the address
+    of its scheduler, or any ``concurrent.futures.Executor``. `memory`, such as ``"500MB"``, is about how much
+    counting may take: beyond it, sorted counts go to temporary files (TMPDIR) and are summed there, and the
+    arrays of the result are mapped from such files; windows of `order` + 1 entities that do not fit 64 bits
+    are counted in memory. The result is the same.
 
     >>> paths = [["A", "C", "D"], ["B", "C", "E"]] * 5
     >>> count_grams(paths, memory="10MB").grow() == count_grams(paths).grow()
@@ -300,7 +292,16 @@ def count_grams(
     order = check_integer("count_grams", "order", order, 1, MAX_ORDER)
     n_workers = check_integer("count_grams", "n_workers", n_workers, 1)
     most = None if memory is None else parse_size("count_grams", "memory", memory, LEAST_MEMORY)
+    elsewhere = not is_here(executor)
+    if elsewhere and (n_workers != 1 or most is not None):
+        other = f"n_workers={n_workers}" if n_workers != 1 else f"memory={memory!r}"
+        raise ParameterError(f"{other} and executor={executor!r}: give one of the two")
     source = as_source(paths, **reader_options)
+    if elsewhere:
+        from honlearn.hon.partitioned import count_on
+
+        with open_executor(executor) as pool:
+            return GramCounts(*count_on(source, order, pool))
     return GramCounts(count_trie(source, order, n_workers, most), source.vocabulary)
 
 
@@ -313,6 +314,7 @@ def grow(
     alpha: float | None = None,
     n_workers: int = 1,
     memory: int | str | None = None,
+    executor: Any = None,
     **reader_options: Any,
 ) -> HigherOrderNetwork:
     """Return the higher-order network of observed paths.
@@ -331,7 +333,7 @@ def grow(
       network of
       fixed order.
 
-    A context is also kept where a longer one needs it. `n_workers` and `memory` are those of
+    A context is also kept where a longer one needs it. `n_workers`, `memory` and `executor` are those of
     :func:`honlearn.count_grams`; keywords beyond these are those of :func:`honlearn.read_paths`.
 
     >>> network = grow([["A", "C", "D"], ["B", "C", "E"]] * 5, order=2)
@@ -340,8 +342,8 @@ def grow(
     >>> network.to_pandas().to_dict("split")["data"]
     [['A', 'C|A', 5], ['B', 'C|B', 5], ['C', 'D', 5], ['C', 'E', 5], ['C|A', 'D', 5], ['C|B', 'E', 5]]
     """
-    options = {"n_workers": n_workers, "memory": memory, **reader_options}
-    counts = count_for(paths, order, tau, min_support, alpha=alpha, **options)
+    how = {"n_workers": n_workers, "memory": memory, "executor": executor}
+    counts = count_for(paths, order, tau, min_support, alpha=alpha, **how, **reader_options)
     return counts.grow(AUTO if order == AUTO else None, tau, min_support, alpha=alpha)
 
 
@@ -354,28 +356,32 @@ def count_for(
     alpha: float | None = None,
     n_workers: int = 1,
     memory: int | str | None = None,
+    executor: Any = None,
     **reader_options: Any,
 ) -> GramCounts:
     """Return the counts that :func:`grow` grows its network from; the parameters are the same."""
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     if order == AUTO:
-        return _count_auto(paths, auto_alpha(tau, min_support, alpha), n_workers, memory, **reader_options)
+        rate, how = auto_alpha(tau, min_support, alpha), {"n_workers": n_workers, "memory": memory}
+        if is_here(executor):
+            return _count_auto(paths, rate, how, **reader_options)
+        with open_executor(executor) as pool:
+            return _count_auto(paths, rate, {**how, "executor": pool}, **reader_options)
     if isinstance(order, str):
         raise ParameterError(
             f"The 'order' parameter of grow must be a whole number or 'auto'. Got {order!r} instead."
         )
-    return count_grams(paths, order, n_workers=n_workers, memory=memory, **reader_options)
+    how = {"n_workers": n_workers, "memory": memory, "executor": executor}
+    return count_grams(paths, order, **how, **reader_options)
 
 
-def _count_auto(
-    paths: Any, alpha: float, n_workers: int, memory: int | str | None, **reader_options: Any
-) -> GramCounts:
+def _count_auto(paths: Any, alpha: float, how: Mapping[str, Any], **reader_options: Any) -> GramCounts:
     """Look further back while the contexts of the last order counted are significant."""
     source = as_source(paths, **reader_options)
     if isinstance(source, PathStream) and source.once:
         source = collect(source)
     for look in LOOKS:
-        counts = count_grams(source, look, n_workers=n_workers, memory=memory)
+        counts = count_grams(source, look, **how)
         if counts.evidence().longest(alpha) < look:
             break
     return counts

@@ -14,15 +14,19 @@ from honlearn.errors import InputError
 from honlearn.paths.files import compression_of, unreadable
 from honlearn.paths.options import MAX_UNPACKED_STREAM
 
+Span = tuple[int, int]
+
 
 class Opened:
     """A file opened for reading bytes; `packed` says whether it is unpacked on the way.
 
-    A context manager with the methods that Arrow asks of a Python file.
+    A context manager with the methods that Arrow asks of a Python file. With a `span` of bytes,
+    :meth:`readinto` gives these alone.
     """
 
-    def __init__(self, file: Path, most: int | None = None) -> None:
+    def __init__(self, file: Path, most: int | None = None, span: Span | None = None) -> None:
         self.file = file
+        self.span = span
         self.most = MAX_UNPACKED_STREAM if most is None else most
         self.packed = compression_of(file) is not None
         self.closed = False
@@ -37,7 +41,10 @@ class Opened:
     def _open(self) -> tuple[Any, Any]:
         if not self.packed:
             stream = self.file.open("rb", buffering=0)
+            if self.span is not None:
+                stream.seek(self.span[0])
             return stream, stream
+        assert self.span is None, "what is packed can be read only from its start"
         import pyarrow as pa
 
         self._errors = (OSError, pa.ArrowException)
@@ -55,6 +62,8 @@ class Opened:
 
     def readinto(self, buffer: memoryview) -> int:
         """Fill `buffer` as far as one reading goes; return how many bytes came, 0 at the end."""
+        if self.span is not None:
+            buffer = buffer[: self.span[1] - self.span[0] - self._seen]
         try:
             got = int(self._stream.readinto(buffer) or 0)
         except self._errors as error:

@@ -28,6 +28,7 @@ class Part(ABC):
 
     name: str
     is_text = False
+    first_row = 0
 
     @property
     @abstractmethod
@@ -172,7 +173,23 @@ class FilePart(Part):
 
 
 class ParquetPart(FilePart):
-    """A Parquet file, read row group by row group."""
+    """A Parquet file, read row group by row group: all of them, or those from `groups[0]` to `groups[1]`."""
+
+    def __init__(
+        self, file: Path, options: ReaderOptions | None = None, groups: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(file, options)
+        self.groups = groups
+        if groups is not None:
+            self.first_row = sum(self.group_rows()[: groups[0]])
+
+    def group_rows(self) -> list[int]:
+        """Return the number of rows in each row group."""
+        import pyarrow.parquet as pq
+
+        with self.guarded(), self.whole() as handle:
+            facts = pq.ParquetFile(handle).metadata
+            return [facts.row_group(i).num_rows for i in range(facts.num_row_groups)]
 
     @property
     def columns(self) -> list[str]:
@@ -193,7 +210,9 @@ class ParquetPart(FilePart):
             texts = [name for name in wanted if _is_text(schema.field(name).type)]
             opened = pq.ParquetFile(handle, read_dictionary=texts)
             share = self.file.stat().st_size / max(opened.metadata.num_rows, 1)
-            for batch in opened.iter_batches(ROWS_A_BATCH, columns=list(wanted), use_threads=False):
+            groups = None if self.groups is None else list(range(*self.groups))
+            batches = opened.iter_batches(ROWS_A_BATCH, groups, list(wanted), use_threads=False)
+            for batch in batches:
                 yield batch.select(list(wanted))
                 advance(share * batch.num_rows)
 

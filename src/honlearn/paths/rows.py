@@ -31,7 +31,7 @@ def row_chunks(
     assert options.path_column is not None
     wanted = [options.path_column] + ([options.count_column] if options.count_column else [])
     for part in parts:
-        first = 0
+        first = part.first_row
         with part.guarded():
             for batch in part.batches(wanted, {}, advance):
                 yield _Rows(part, options, first).chunk(batch, interner)

@@ -27,7 +27,7 @@ from honlearn.paths.options import (
     ReaderOptions,
 )
 from honlearn.paths.paths import PathChunk, Paths
-from honlearn.paths.stream import OpenChunks, PathStream, collect
+from honlearn.paths.stream import FilesOf, OpenChunks, PathStream, collect
 from honlearn.progress import Advance
 
 
@@ -220,17 +220,24 @@ def _file_stream(
         opened = _log_chunks(files, options)
     else:
         opened = _table_chunks(files, options, kind)
-    return PathStream(opened, options, name_of(files), total, show, once=pipe is not None)
+    return PathStream(
+        opened, options, name_of(files), total, show, once=pipe is not None, files=FilesOf(files, kind)
+    )
 
 
 def _text_chunks(files: list[Path], kind: str, options: ReaderOptions) -> OpenChunks:
-    from dataclasses import replace
-
     from honlearn.paths.text import text_chunks
 
-    delimiter = options.delimiter or ("," if kind == "ngram" else " ")
-    resolved = replace(options, format=kind, delimiter=delimiter)
+    resolved = text_options(kind, options)
     return lambda interner, advance: text_chunks(files, resolved, interner, advance)
+
+
+def text_options(kind: str, options: ReaderOptions) -> ReaderOptions:
+    """Return the options with what a text format leaves to its extension."""
+    from dataclasses import replace
+
+    delimiter = options.delimiter or ("," if kind == "ngram" else " ")
+    return replace(options, format=kind, delimiter=delimiter)
 
 
 def _log_chunks(files: list[Path], options: ReaderOptions) -> OpenChunks:

@@ -6,7 +6,9 @@ consumer that counts them one by one, or, collected, one :class:`Paths` in memor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,11 +24,19 @@ _TOKENS_AT_ONCE = 1 << 20
 OpenChunks = Callable[[Interner, Advance], Iterator[PathChunk]]
 
 
+class FilesOf(NamedTuple):
+    """The files that a stream reads, and their format."""
+
+    files: Sequence[Path]
+    kind: str
+
+
 class PathStream:
     """Paths read piece by piece, so that a file larger than memory can be counted.
 
     :meth:`chunks` reads the source from its start each time it is called; `vocabulary` and `dropped` (how
-    many paths were shorter than ``min_length``) belong to the last complete reading.
+    many paths were shorter than ``min_length``) belong to the last complete reading. `files` tells which
+    files it reads, where it reads files; a part of a source `may_be_empty`.
     """
 
     def __init__(
@@ -37,14 +47,18 @@ class PathStream:
         total_bytes: int | None = None,
         show: bool | None = None,
         once: bool = False,
+        files: FilesOf | None = None,
+        may_be_empty: bool = False,
     ) -> None:
         self.options = options
         self.name = name
         self.dropped = 0
         self._open_chunks = open_chunks
         self._total_bytes = total_bytes
-        self._show = show
+        self.show = show
         self._once = once
+        self.files = files
+        self._may_be_empty = may_be_empty
         self._begun = False
         self._vocabulary: Vocabulary | None = None
 
@@ -57,7 +71,7 @@ class PathStream:
         interner, keep = Interner(self.options.max_name), PathFilter(self.options)
         seen = False
         # Lists have no bytes to measure; a bar without a total would only flicker.
-        show = self._show if self._total_bytes is not None else False
+        show = self.show if self._total_bytes is not None else False
         with progress(f"reading {self.name}", self._total_bytes, unit="bytes", show=show) as advance:
             for chunk in self._open_chunks(interner, advance):
                 chunk = keep(chunk)
@@ -65,20 +79,19 @@ class PathStream:
                     seen = True
                     yield chunk
         self.dropped = keep.dropped
-        if not seen:
-            raise InputError(self._nothing())
+        if not seen and not self._may_be_empty:
+            raise self.nothing(self.dropped)
         self._vocabulary = interner.freeze()
 
-    def _nothing(self) -> str:
-        if not self.dropped:
-            return f"{self.name}: no path at all; the source is empty or all of it was skipped"
+    def nothing(self, dropped: int) -> InputError:
+        """Return the error of a source without a path, after so many were dropped."""
+        if not dropped:
+            return InputError(f"{self.name}: no path at all; the source is empty or all of it was skipped")
         least = self.options.min_length
         remedy = (
-            "all were empty"
-            if least == 1
-            else f"{self.dropped:,} were shorter than min_length={least}; lower it"
+            "all were empty" if least == 1 else f"{dropped:,} were shorter than min_length={least}; lower it"
         )
-        return f"{self.name}: no path at all; {remedy}"
+        return InputError(f"{self.name}: no path at all; {remedy}")
 
     @property
     def once(self) -> bool:

@@ -36,10 +36,10 @@ def table_chunks(source: Any, kind: str | None, options: ReaderOptions) -> OpenC
     return lambda interner, advance: event_chunks(parts, options, interner, advance)
 
 
-def open_part(file: Path, kind: str, options: ReaderOptions) -> Part:
-    """Return the part for one file of format `kind`."""
+def open_part(file: Path, kind: str, options: ReaderOptions, groups: tuple[int, int] | None = None) -> Part:
+    """Return the part for one file of format `kind`; of Parquet, for some row groups of it."""
     if kind == "parquet":
-        return ParquetPart(file, options)
+        return ParquetPart(file, options, groups)
     if kind == "arrow":
         return ArrowPart(file, options)
     if kind == "jsonl":

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from honlearn.errors import InputError
 from honlearn.paths import tokenise
 from honlearn.paths.interner import Interner
-from honlearn.paths.opened import Opened
+from honlearn.paths.opened import Opened, Span
 from honlearn.paths.options import A_COUNT, MAX_LINE, SKIP_EMPTY
 from honlearn.paths.paths import PathChunk
 
@@ -37,13 +37,15 @@ def line_blocks(
     advance: Advance | None = None,
     max_line: int = MAX_LINE,
     max_unpacked: int | None = None,
+    span: Span | None = None,
 ) -> Iterator[tuple[int, bytearray, int]]:
     """Yield (offset of the block in the text, buffer, bytes used); every block ends in a newline.
 
-    The buffer is used again for the next block. It grows with the longest line, which `max_line` bounds.
+    The buffer is used again for the next block. It grows with the longest line, which `max_line` bounds. With
+    a `span` of bytes, which begins and ends where lines do, only the lines in it are read.
     """
-    buffer, held, offset, done = bytearray(size + _SLACK), 0, 0, 0
-    with Opened(file, max_unpacked) as stream:
+    buffer, held, offset, done = bytearray(size + _SLACK), 0, span[0] if span else 0, 0
+    with Opened(file, max_unpacked, span) as stream:
         while True:
             if held >= (len(buffer) - _SLACK) // 2:
                 buffer.extend(bytes(len(buffer)))
@@ -93,14 +95,22 @@ def line_at(file: Path, position: int) -> int:
 
 
 def text_chunks(
-    files: Sequence[Path], options: ReaderOptions, interner: Interner, advance: Advance, block: int = BLOCK
+    files: Sequence[Path],
+    options: ReaderOptions,
+    interner: Interner,
+    advance: Advance,
+    block: int = BLOCK,
+    span: Span | None = None,
 ) -> Iterator[PathChunk]:
-    """Yield the paths of text files in the order they stand in, about `block` bytes at a time."""
+    """Yield the paths of text files in the order they stand in, about `block` bytes at a time.
+
+    With a `span` of bytes, only the lines in it.
+    """
     for file in files:
         default = "," if ".ngram" in file.suffixes else " "
         delimiter = (options.delimiter or default).encode()
         scanner = _Scanner(file, delimiter, options, interner)
-        blocks = line_blocks(file, block, advance, options.max_line, options.max_unpacked)
+        blocks = line_blocks(file, block, advance, options.max_line, options.max_unpacked, span)
         for offset, buffer, used in blocks:
             chunk = scanner.scan(offset, buffer, used)
             if len(chunk.offsets) > 1:

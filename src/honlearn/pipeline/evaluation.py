@@ -19,6 +19,7 @@ from honlearn.experiments.evaluate import evaluate as run_jobs
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.machine import machine
 from honlearn.experiments.registry import find_model
+from honlearn.experiments.runner import executor_for
 from honlearn.hon.build import GramCounts, count_grams
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.pipeline.given_labels import as_labels
@@ -85,6 +86,7 @@ def evaluate(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     output: str | os.PathLike[str] | None = None,
     processes: int = 1,
+    executor: Any = None,
     random_state: int = 0,
     **reading: Any,
 ) -> Evaluation:
@@ -102,6 +104,8 @@ def evaluate(
     settings : parameters by model, such as ``{"dge-bag": {"n_learners": 8}}``.
     output : a run folder, which a second call goes on with; None keeps everything in memory.
     processes : local processes.
+    executor : where paths are counted and fits run, instead: a number of local processes, ``"ray"``,
+        ``"dask"``, the address of either, or a ``concurrent.futures.Executor``; the results are the same.
     random_state : the first seed.
     **reading : options of :func:`honlearn.read_paths`.
     """
@@ -109,16 +113,17 @@ def evaluate(
     specs = [
         ModelSpec(entry := find_model(name, "nodes"), (settings or {}).get(entry.name, {})) for name in names
     ]
-    network, counts = _network(data, reading)
+    where = executor_for(processes, executor)
+    network, counts = _network(data, {"executor": executor, **reading})
     nodes = NodeData.of(network, *as_labels(labels), input, counts)
     first = check_integer(_OWNER, "random_state", random_state, 0)
     count = check_integer(_OWNER, "seeds", seeds, 1)
     split = Folds("stratified", check_integer(_OWNER, "folds", folds, 2))
     jobs = plan(nodes, specs, split, range(first, first + count))
     if output is not None:
-        return _run(nodes, jobs, Path(output), processes)
+        return _run(nodes, jobs, Path(output), where)
     with tempfile.TemporaryDirectory(prefix="honlearn-") as folder:
-        return _run(nodes, jobs, Path(folder), processes)
+        return _run(nodes, jobs, Path(folder), where)
 
 
 def _network(data: Any, reading: Mapping[str, Any]) -> tuple[HigherOrderNetwork, GramCounts | None]:
@@ -128,12 +133,12 @@ def _network(data: Any, reading: Mapping[str, Any]) -> tuple[HigherOrderNetwork,
     return counts.grow(min(2, counts.order), alpha=0.05), counts
 
 
-def _run(nodes: NodeData, jobs: Sequence[Any], folder: Path, processes: int) -> Evaluation:
+def _run(nodes: NodeData, jobs: Sequence[Any], folder: Path, executor: Any) -> Evaluation:
     import pandas as pd
 
     done = {
         job.digest: record
-        for job, record, _ in run_jobs(nodes, jobs, folder, keep_artefacts=True, processes=processes)
+        for job, record, _ in run_jobs(nodes, jobs, folder, keep_artefacts=True, executor=executor)
     }
     records = tuple(done[job.digest] for job in jobs)
     rows = summarise(records)

@@ -1,0 +1,79 @@
+"""One task on a worker: a function and its arguments → its value, or its error as a value.
+
+In: a top-level function and arguments that pickle. Out: what every executor carries back. An error that the
+function raises is a :class:`Failure`, not an exception of the engine: it is not worth repeating, a task that
+needs the value of a failed one fails by the same error, and every engine reports it alike.
+"""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from honlearn.errors import HonlearnError
+
+# How often a task is repeated whose worker died: what Ray and Dask do by default.
+RETRIES = 3
+
+
+class TaskError(HonlearnError, RuntimeError):
+    """A task failed in a way that nobody foresaw; its traceback is in the message."""
+
+
+class WorkerDiedError(HonlearnError, RuntimeError):
+    """The worker of a task died, and so did those that repeated it."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The error of a task, in place of its value."""
+
+    error: Exception
+
+
+def run_task(function: Callable[..., Any], pieces: int | None, *args: Any) -> Any:
+    """Return the value of a call or its :class:`Failure`; with `pieces`, a tuple of so many values.
+
+    One piece is returned by itself, since engines do not tell a tuple of one from its value.
+    """
+    failed = next((argument for argument in args if isinstance(argument, Failure)), None)
+    value: Any = failed or _called(function, args)
+    if pieces is None:
+        return value
+    if isinstance(value, Failure):
+        value = [value] * pieces
+    assert len(value) == pieces, "a task returns as many pieces as were asked for"
+    return value[0] if pieces == 1 else tuple(value)
+
+
+def _called(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    try:
+        return function(*args)
+    except HonlearnError as error:
+        return Failure(error)
+    except Exception as error:
+        return Failure(unforeseen(error))
+
+
+def unforeseen(error: Exception) -> TaskError:
+    """Return an error that pickles, with the traceback of one that may not."""
+    lines = "".join(traceback.format_exception(error))
+    return TaskError(f"{type(error).__name__}: {error}\n{lines}")
+
+
+def pickled(value: Any) -> bytes:
+    """Return a value as bytes; one that does not pickle becomes a :class:`Failure` that names it."""
+    try:
+        return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:  # what pickling raises is of any kind
+        return pickle.dumps(Failure(unforeseen(error)), protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def value_of(outcome: Any) -> Any:
+    """Return the value of a task; raise the error of a failed one."""
+    if isinstance(outcome, Failure):
+        raise outcome.error
+    return outcome

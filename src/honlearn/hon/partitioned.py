@@ -1,0 +1,213 @@
+"""Counting on an executor: partitions are counted where they are read, and summed range by range.
+
+In: paths in files, or any other source, and an executor (:mod:`honlearn.executors`). Out: the trie of all
+counts and the vocabulary, equal to those of one process. Files are divided
+(:mod:`honlearn.paths.partitions`) and each part is read and counted by a worker; another source is read
+here, and its chunks are counted there. Windows travel between workers once, by range of keys, and at the end
+to this process, summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.errors import InputError
+from honlearn.executors import Executor
+from honlearn.hon.count import FIRST, Run, capacity
+from honlearn.hon.counting import count_trie
+from honlearn.hon.merge import MOST_STEPS
+from honlearn.hon.partial import (
+    Summary,
+    count_chunks,
+    count_partition,
+    divide,
+    divide_without_keys,
+    repacked,
+    sum_range,
+)
+from honlearn.hon.trie import Trie, trie_from_windows
+from honlearn.hon.trie_ranges import Levels, Range, join_ranges, sum_trie_range
+from honlearn.paths.interner import Interner
+from honlearn.paths.partitions import partitions_of
+from honlearn.paths.paths import PathChunk, Paths
+from honlearn.paths.stream import PathStream
+from honlearn.paths.vocabulary import Vocabulary
+from honlearn.progress import Advance, progress
+
+# Codes that are sent to a worker at once: 16 MB.
+_CODES_AT_ONCE = 1 << 22
+# Fewer windows than this in all parts together are not worth dividing.
+_LEAST_DIVIDED = 1 << 16
+
+
+@dataclass
+class _Part:
+    """A part that was counted: its summary, and a handle of its windows."""
+
+    summary: Summary
+    windows: Any
+    codes: NDArray[np.int64] | None = None
+
+
+def count_on(source: Paths | PathStream, order: int, pool: Executor) -> tuple[Trie, Vocabulary]:
+    """Return the counts of all grams of up to `order` + 1 entities, and the names of the entities."""
+    parts: list[_Part] = []
+    try:
+        parts += _counted(source, order, pool)
+        if not parts:
+            return count_trie(source, order, 1), source.vocabulary
+        vocabulary = _numbered(parts, source)
+        _check(parts, source)
+        n = len(vocabulary)
+        if n > capacity(order) or not all(part.summary.packed for part in parts):
+            return _without_keys(parts, order, n, pool), vocabulary
+        return _ranges(parts, order, n, pool), vocabulary
+    finally:
+        pool.release([part.windows for part in parts])
+
+
+def _counted(source: Paths | PathStream, order: int, pool: Executor) -> list[_Part]:
+    """Return all parts, in the order of the source; the error of the first that fails is raised."""
+    found = partitions_of(source, pool.n_workers) if isinstance(source, PathStream) else None
+    begun: list[tuple[Any, Any]] = []
+    parts: list[_Part] = []
+    total = None if found is None else len(found)
+    name, show = (source.name, source.show) if isinstance(source, PathStream) else ("paths", False)
+    with progress(f"counting {name}", total, show=show if total else False) as advance:
+        try:
+            if found is not None:
+                for partition in found:
+                    begun.append(tuple(pool.submit(count_partition, partition, order, pieces=2)))
+            else:
+                for chunks in _batches(source):
+                    begun.append(tuple(pool.submit(count_chunks, chunks, order, pieces=2)))
+                    # What is read is sent on; more than this would only wait in memory.
+                    if len(begun) > 2 * pool.n_workers:
+                        _take(begun, parts, pool, advance)
+            while begun:
+                _take(begun, parts, pool, advance)
+        except BaseException:
+            pool.release([handle for pair in begun for handle in pair])
+            raise
+    return parts
+
+
+def _take(begun: list[tuple[Any, Any]], parts: list[_Part], pool: Executor, advance: Advance) -> None:
+    summary, windows = begun[0]
+    parts.append(_Part(pool.get(summary), windows))
+    pool.release([summary])
+    begun.pop(0)
+    advance(1)
+
+
+def _batches(source: Paths | PathStream) -> Iterator[list[PathChunk]]:
+    """Yield the chunks of a source, some millions of codes at a time."""
+    batch: list[PathChunk] = []
+    size = 0
+    for chunk in source.chunks():
+        batch.append(chunk)
+        size += len(chunk.codes)
+        if size >= _CODES_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _numbered(parts: list[_Part], source: Paths | PathStream) -> Vocabulary:
+    """Return all names by first appearance, and give each part the codes of its entities among them."""
+    interner = Interner(None)
+    for part in parts:
+        names = part.summary.names
+        if names is not None:
+            data, offsets = np.frombuffer(names.data.tobytes(), np.uint8), names.offsets.copy()
+            codes = interner.intern(data, offsets[:-1], offsets[1:])
+            part.codes = codes.astype(np.int64)
+    return interner.freeze() if parts[0].codes is not None else source.vocabulary
+
+
+def _check(parts: list[_Part], source: Paths | PathStream) -> None:
+    """Raise for a source without a path, or with so many that sums would overflow."""
+    if isinstance(source, PathStream) and not any(part.summary.paths for part in parts):
+        raise source.nothing(sum(part.summary.dropped for part in parts))
+    if sum(part.summary.steps for part in parts) >= MOST_STEPS:
+        raise InputError("the counts of the paths add up to more than 2**62 steps; divide them all")
+
+
+def _ranges(parts: list[_Part], order: int, vocabulary: int, pool: Executor) -> Trie:
+    """Return the trie of all windows, divided by key and summed on the workers."""
+    bits = (vocabulary + FIRST - 1).bit_length()
+    edges = _edges(parts, order, bits, pool.n_workers)
+    calls = [(part.windows, part.codes, order, bits, edges) for part in parts]
+    runs = _summed(pool, divide, calls, len(edges) + 1, _sum_runs)
+    keys, counts = (np.concatenate(arrays) for arrays in zip(*runs, strict=True))
+    return trie_from_windows((keys, counts), order, bits, vocabulary)
+
+
+def _sum_runs(*runs: Run) -> list[Run]:
+    return [sum_range(*runs)]
+
+
+def _summed(
+    pool: Executor,
+    divide_part: Callable[..., Any],
+    calls: list[tuple[Any, ...]],
+    ranges: int,
+    sum_parts: Callable[..., Any],
+    *facts: Any,
+) -> list[Any]:
+    """Divide every part into ranges, sum each range over all parts, and return the sums in their order."""
+    pieces: list[list[Any]] = []
+    sums: list[Any] = []
+    try:
+        for call in calls:
+            pieces.append(pool.submit(divide_part, *call, pieces=ranges))
+        for column in zip(*pieces, strict=True):
+            sums += pool.submit(sum_parts, *facts, *column, pieces=1)
+        return [pool.get(handle) for handle in sums]
+    finally:
+        pool.release([*sums, *(handle for row in pieces for handle in row)])
+
+
+def _edges(parts: list[_Part], order: int, bits: int, ranges: int) -> NDArray[np.uint64]:
+    """Return where the ranges of keys begin, after the first, so that each has about as many windows."""
+    whole = sum(part.summary.size for part in parts)
+    if whole < _LEAST_DIVIDED or ranges == 1:
+        return np.empty(0, np.uint64)
+    keys, weights = [], []
+    for part in parts:
+        found = part.summary
+        keys.append(repacked(found.sample, part.codes, order, found.bits, bits))
+        weights.append(np.full(len(found.sample), found.size / max(len(found.sample), 1)))
+    joined, weight = np.concatenate(keys), np.concatenate(weights)
+    order_of = np.argsort(joined, kind="stable")
+    reached = np.cumsum(weight[order_of])
+    places = np.searchsorted(reached, reached[-1] * np.arange(1, ranges) / ranges)
+    return np.unique(joined[order_of][places])
+
+
+def _without_keys(parts: list[_Part], order: int, vocabulary: int, pool: Executor) -> Trie:
+    """Return the sum of the tries of all parts, divided by their oldest entity and summed on the workers."""
+    edges = _entity_edges(parts, order, pool.n_workers)
+    calls = [(part.windows, part.codes, vocabulary, order, edges) for part in parts]
+    return join_ranges(_summed(pool, divide_without_keys, calls, len(edges) + 1, _sum_tries, vocabulary))
+
+
+def _sum_tries(vocabulary: int, *parts: Range) -> list[Levels]:
+    return [sum_trie_range(vocabulary, *parts)]
+
+
+def _entity_edges(parts: list[_Part], order: int, ranges: int) -> list[int]:
+    """Return the entities at which ranges begin, after the first, so that each has about as many grams."""
+    found = []
+    for part in parts:
+        oldest = part.summary.oldest(order)
+        found.append(oldest if part.codes is None else part.codes[oldest])
+    joined = np.sort(np.concatenate(found))
+    places = len(joined) * np.arange(1, ranges) // ranges
+    return [] if not len(joined) else [int(edge) for edge in np.unique(joined[places]) if edge]

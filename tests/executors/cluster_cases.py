@@ -1,0 +1,85 @@
+"""What is asked of a real cluster: counting, an evaluation and a search, compared with one process."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import contract
+import numpy as np
+import tasks_for_tests as tasks
+
+import honlearn as hl
+from honlearn.executors import open_executor
+from honlearn.experiments.evaluate import ModelSpec, NodeData, evaluate, plan
+from honlearn.experiments.folds import Folds
+from honlearn.experiments.registry import find_model
+from honlearn.experiments.search import Budget, Found, search
+from honlearn.experiments.spaces import Space
+from honlearn.hon.build import GramCounts, count_grams
+from honlearn.paths import partitions
+from honlearn.results.record import Times
+from honlearn.results.records import Records
+
+QUICK = {"n_learners": 2, "widths": (6,), "max_epochs": 3, "patience": 2}
+SPACE = Space("own", {"width": (8, 16, 32), "depth": (1, 2, 3), "rate": (0.1, 0.2)})
+
+
+def check_tasks(spec: Any, folder: Path) -> None:
+    """Values, errors and deaths of workers."""
+    with open_executor(spec) as pool:
+        assert pool.n_workers == 2
+        contract.check_values(pool)
+        contract.check_errors(pool)
+        contract.check_deaths(pool, folder)
+
+
+def bytes_of(counts: GramCounts) -> list[bytes]:
+    arrays = [array for level in counts.levels for array in vars(level).values()]
+    return [array.tobytes() for array in (*arrays, counts.vocabulary.data, counts.vocabulary.offsets)]
+
+
+def check_counting(spec: Any, folder: Path, monkeypatch: Any) -> None:
+    """Counts of a file in parts, also while workers die; of paths in memory; without keys."""
+    monkeypatch.setattr(partitions, "LEAST_BYTES", 1 << 12)
+    rng = np.random.default_rng(0)
+    paths = [[f"n{i}" for i in rng.integers(0, 60, 6)] for _ in range(3000)]
+    file = folder / "paths.txt"
+    file.write_text("".join(" ".join(path) + "\n" for path in paths))
+    with open_executor(spec) as pool:
+        for order in (2, 11):
+            local = bytes_of(count_grams(paths, order))
+            assert bytes_of(count_grams(str(file), order, executor=pool)) == local
+            assert bytes_of(count_grams(paths, order, executor=pool)) == local
+        monkeypatch.setattr("honlearn.hon.partitioned.divide", partial(tasks.dying_divide, str(folder / "d")))
+        assert bytes_of(count_grams(str(file), executor=pool)) == bytes_of(count_grams(paths))
+    assert (folder / "d").exists()
+
+
+def check_evaluation(spec: Any, folder: Path) -> None:
+    """Records of folds, times apart."""
+    made = hl.datasets.synthetic(2, n_nodes=18, n_hubs=2, n_destinations=2)
+    data = NodeData.of(hl.grow(made.paths), list(made.labels), list(made.labels.values()))
+    jobs = plan(data, [ModelSpec(find_model("dge-bag"), QUICK)], Folds("stratified", 2), [0])
+    list(evaluate(data, jobs, folder / "one"))
+    list(evaluate(data, jobs, folder / "two", executor=spec, keep_predictions=True))
+    assert records(folder / "one") == records(folder / "two")
+
+
+def records(folder: Path) -> list[str]:
+    kept = [replace(record, times=Times()).to_json() for record in Records(folder)]
+    return sorted(json.dumps(record, sort_keys=True) for record in kept)
+
+
+def check_search(spec: Any, folder: Path) -> None:
+    """Trials of a search."""
+    budget = Budget(None, 6)
+    one = search(tasks.parabola, SPACE, budget, 3, folder / "one")
+    assert told(search(tasks.parabola, SPACE, budget, 3, folder / "two", executor=spec)) == told(one)
+
+
+def told(found: Found) -> list[tuple[Any, ...]]:
+    return [(trial.point, trial.score, trial.repeats, trial.error) for trial in found.trials]
