@@ -362,7 +362,8 @@ def count_for(
     """Return the counts that :func:`grow` grows its network from; the parameters are the same."""
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     if order == AUTO:
-        rate, how = auto_alpha(tau, min_support, alpha), {"n_workers": n_workers, "memory": memory}
+        rate = auto_alpha(tau, min_support, alpha)
+        how: dict[str, Any] = {"n_workers": n_workers, "memory": memory}
         if is_here(executor):
             return _count_auto(paths, rate, how, **reader_options)
         with open_executor(executor) as pool:
