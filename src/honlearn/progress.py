@@ -25,6 +25,12 @@ def is_shown(show: bool | None) -> bool:
     return sys.stderr.isatty() if show is None else show
 
 
+def say(text: str, show: bool | None = None) -> None:
+    """Write a line to standard error where bars are drawn."""
+    if is_shown(show):
+        print(text, file=sys.stderr)
+
+
 @contextmanager
 def progress(
     label: str, total: float | None = None, *, unit: str = "count", show: bool | None = None

@@ -20,6 +20,7 @@ from honlearn.engine.adjacency import attended
 from honlearn.engine.attention import Scores, attend
 from honlearn.engine.neighborhoods import ExactNeighborhood, Hop
 from honlearn.engine.optimizer import Adam
+from honlearn.engine.products import product
 from honlearn.engine.propagate import (
     Dropout,
     Lookups,
@@ -28,7 +29,6 @@ from honlearn.engine.propagate import (
     gather,
     lookup_layer,
     max_rows,
-    product,
     sum_rows,
     take,
 )

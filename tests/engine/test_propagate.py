@@ -7,7 +7,7 @@ import pytest
 import torch
 from model_cases import around, context, ensemble, exact, small_network
 
-from honlearn.engine import propagate, tensorops
+from honlearn.engine import products, propagate, tensorops
 from honlearn.engine.hashing import drop_threshold, hash32, hash32_tensor, short_keys, site_keys
 from honlearn.engine.neighborhoods import Hop
 from honlearn.engine.propagate import Dropout, LookupSites, drop, gather, lookup_layer, max_rows, sum_rows
@@ -157,7 +157,7 @@ def test_whole_models_have_the_same_gradients_on_both_paths(
 
 def test_products_are_spread_over_threads_without_a_trace() -> None:
     x, weight = table(6, rows=5), table(4, rows=6, seed=1)
-    same(propagate.product(Runtime(n_threads=2), x, weight), x @ weight, x, weight)
+    same(products.product(Runtime(n_threads=2), x, weight), x @ weight, x, weight)
 
 
 def test_products_are_the_same_bytes_on_any_number_of_threads() -> None:
@@ -175,6 +175,6 @@ def test_products_are_the_same_bytes_on_any_number_of_threads() -> None:
 def multiplied(run: Runtime, x: torch.Tensor, weight: torch.Tensor) -> list[bytes]:
     """Return the bytes of a product and of its gradients."""
     x, weight = (given.detach().clone().requires_grad_() for given in (x, weight))
-    out = propagate.product(run, x, weight)
+    out = products.product(run, x, weight)
     grads = torch.autograd.grad(out.square().sum(), [x, weight])
     return [tensor.detach().numpy().tobytes() for tensor in (out, *grads)]

@@ -158,6 +158,43 @@ def test_beyond_the_rank_there_is_nothing(dimensions: int) -> None:
     np.testing.assert_allclose(one[0] @ one[1].T, matrix.toarray(), atol=1e-9)
 
 
+def with_spectrum(rows: int, values: np.ndarray) -> np.ndarray:
+    random = np.random.default_rng(6)
+    left = np.linalg.qr(random.normal(size=(rows, len(values))))[0]
+    return (left * values) @ np.linalg.qr(random.normal(size=(2 * rows, len(values))))[0].T
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_sketch_holds_what_the_exact_factors_hold(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from threadpoolctl import threadpool_limits
+
+    # Without any gap, and with as many values as rows.
+    values = np.arange(1, 301)[::-1] ** 0.7
+    matrix = csr_array(with_spectrum(300, values))
+    monkeypatch.setattr(embedding, "SKETCHED_ABOVE", 100)
+    with threadpool_limits(threads):
+        ahead, behind = factors(matrix, 20)
+        again = factors(matrix, 20, both=False)[0]
+    assert ahead.tobytes() == again.tobytes()
+    kept = (ahead**2).sum(0)
+    np.testing.assert_allclose(kept, values[:20], rtol=0.03)
+    assert (kept**2).sum() > 0.98 * (values[:20] ** 2).sum()
+    # The rest is as small as it can be, but for what the sketch misses.
+    rest = np.linalg.norm(matrix.toarray() - ahead @ behind.T) ** 2
+    assert rest < 1.01 * (values[20:] ** 2).sum()
+
+
+def test_a_sketch_of_a_low_rank_is_exact_and_has_nothing_beyond(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "SKETCHED_ABOVE", 100)
+    matrix = csr_array(with_spectrum(200, np.array([9.0, 5.0, 2.0])))
+    for most in (1 << 28, 1):
+        monkeypatch.setattr(embedding, "_MOST_NUMBERS", most)
+        ahead, behind = factors(matrix, 10)
+        np.testing.assert_allclose(ahead @ behind.T, matrix.toarray(), atol=1e-5)
+        assert not ahead[:, 3:].any()
+        assert not behind[:, 3:].any()
+
+
 def test_rows_have_a_length_of_one_or_none() -> None:
     np.testing.assert_allclose(
         unit(np.array([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]])), [[0.6, 0.8], [0, 0], [0, -1]]

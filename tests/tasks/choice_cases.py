@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from honlearn.ensemble.fitting import Searched
+from honlearn.ensemble.learner_training import Searched
 from honlearn.ensemble.training import Held
 from honlearn.tasks.choice import Candidate
 
@@ -41,7 +41,7 @@ class Designed:
         proba = np.stack([of_truth, 1 - of_truth], 2).astype(np.float32)
         held = Held(positions, proba, np.zeros(positions.shape, np.int64))
         state = {"weight": torch.tensor([[float(i)] for i in learners])}
-        return [Searched(state, [[7] * len(learners)], [], held)]
+        return [Searched(tuple(learners), state, [[7] * len(learners)], [], held)]
 
     def seen(self) -> list[str]:
         """Return the keys of all candidates that were searched, in order of the first search."""
@@ -56,7 +56,8 @@ def nothing_held(candidate: Candidate, learners: Sequence[int]) -> list[Searched
     """Return the searches of learners that had no example to hold back."""
     shape = (len(learners), 0)
     held = Held(np.zeros(shape, np.int64), np.zeros((*shape, 2), np.float32), np.zeros(shape, np.int64))
-    return [Searched({"weight": torch.zeros(len(learners), 1)}, [[1] * len(learners)], [], held)]
+    state = {"weight": torch.zeros(len(learners), 1)}
+    return [Searched(tuple(learners), state, [[1] * len(learners)], [], held)]
 
 
 def plain_table(table: Any) -> Any:

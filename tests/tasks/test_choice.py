@@ -12,7 +12,7 @@ import torch
 from choice_cases import Designed, Rows, nothing_held, plain_table
 from ensemble_cases import tiny
 
-from honlearn.ensemble.fitting import Searched
+from honlearn.ensemble.learner_training import Searched
 from honlearn.errors import FormatError
 from honlearn.learners import GAT, GCN, SAGE
 from honlearn.tasks import choice as choice_module

@@ -25,7 +25,8 @@ from honlearn.baselines.pair_head import PairBatches, PairHead
 from honlearn.baselines.training import Losses, ModuleLoop, Validate, stream
 from honlearn.engine.adjacency import DIRECTIONS
 from honlearn.ensemble.examples import split
-from honlearn.ensemble.fitting import Schedule, histories, train_twice
+from honlearn.ensemble.fitting import histories, train_twice
+from honlearn.ensemble.learner_training import Schedule
 from honlearn.ensemble.loop import TrainingOptions
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.errors import check_choice, check_integer, check_real

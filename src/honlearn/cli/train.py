@@ -41,6 +41,15 @@ def train(
     set_: words.Settings = None,
     seed: words.Seed = 0,
     label_column: words.LabelColumn = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            show_default=False,
+            help="Most memory, e.g. 4GB: learners train in groups that fit. Default: what is available.",
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Write into a folder that holds files of something else.")
     ] = False,
@@ -64,6 +73,8 @@ def train(
     labelled: tuple[list[str], list[str]] = ([], [])
     if task == "nodes":
         labelled = read_labels(words.needed_labels(labels), label_column)
+    if memory is not None:
+        set_ = [*(set_ or []), f"memory={memory}"]
     if entry is None:
         from honlearn.cli.path_classes import train_paths
 

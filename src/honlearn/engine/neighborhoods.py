@@ -8,6 +8,7 @@ root cannot read who it is.
 
 from __future__ import annotations
 
+import copy
 import itertools
 from typing import Any, NamedTuple, Protocol
 
@@ -24,6 +25,7 @@ from honlearn.engine.adjacency import (
     stacked,
     without,
 )
+from honlearn.engine.touched import Touched
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.jit import Integers, njit
 
@@ -36,6 +38,7 @@ class Hop(NamedTuple):
     rows of the layer before in all others. `rows` is int32 [1|L, R]; length 1 where all learners compute
     the same rows. `once`: rows of the layer before are read once, or hardly more often, so that a layer
     need not keep them for this one. `loop` float32 [R'] is the weight of a node itself, where it has one.
+    Where there is `touched` (of `own` and of each part), places of a first layer are those of its entities.
     """
 
     rows: NDArray[np.int32]
@@ -43,6 +46,7 @@ class Hop(NamedTuple):
     parts: tuple[Rows, ...]
     once: bool = False
     loop: NDArray[np.float32] | None = None
+    touched: tuple[Touched, ...] | None = None
 
     @property
     def into(self) -> Rows:
@@ -119,6 +123,7 @@ class ExactNeighborhood:
         self.n_nodes, self.n_layers, self.mask = network.n_nodes, n_layers, mask
         self.base, self.is_mean = network.base, adjacency.is_mean
         self._parts, self._loop = adjacency.parts, adjacency.loop
+        self._computes_all = False
         self._everyone = np.arange(network.n_nodes, dtype=np.int32)[None]
         self._own = single(network.n_nodes, self._everyone)
         parts = tuple(over_entities(part, network.base, adjacency.merges) for part in adjacency.parts)
@@ -129,6 +134,16 @@ class ExactNeighborhood:
             own = np.concatenate([own, [np.int32(-1)], hidden])
             self._loop = None if self._loop is None else _doubled_values(self._loop)
         self._first = Hop(self._everyone, single(len(own), own[None]), parts, loop=self._loop)
+
+    def with_all_rows(self) -> ExactNeighborhood:
+        """Return the same where every layer but the last computes all nodes, whoever the roots are.
+
+        Else rows are those near the roots of all learners, and what is summed over rows is rounded by how
+        many there are: a learner would depend on its company.
+        """
+        out = copy.copy(self)
+        out._computes_all = True
+        return out
 
     def _masked(self, network: HigherOrderNetwork, part: Rows, is_mean: bool) -> Rows:
         """Return the rows of a first layer for nodes as others read them, and behind them for roots."""
@@ -175,7 +190,7 @@ class ExactNeighborhood:
 
     def _reach(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the nodes within one step of these, int32 [1, R]; all nodes where most are."""
-        if rows is self._everyone or rows.size >= self.n_nodes:
+        if self._computes_all or rows is self._everyone or rows.size >= self.n_nodes:
             return self._everyone
         mark = np.zeros(self.n_nodes, np.bool_)
         nodes = np.unique(rows)

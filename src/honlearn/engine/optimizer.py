@@ -1,9 +1,16 @@
-"""Adam over stacked learners, one pass over memory.
+"""Adam over stacked learners, one pass over memory; of large tables, over the rows that a step has read.
 
 In: parameters ``[P, …]`` and their gradients. Out: updated parameters, and on the CPU gradients that are zero
 again: the pass that reads a table of them is the cheapest one to empty it. On the CPU a compiled loop goes
 learner by learner: torch's fused step is as quick, but rounds an element by where it lies in the tensor, so
 that a learner in company would differ in the last bit from the same learner alone.
+
+Row-wise steps. Where a step gives the gradient of some rows of a table only
+(:class:`~honlearn.engine.touched.RowGradient`), only these rows are stepped. A row that was last stepped n
+steps ago first has its moments decayed as n − 1 steps without a gradient would have, m ← β₁ⁿ⁻¹ m and
+v ← β₂ⁿ⁻¹ v; then it takes the usual step, with the bias corrections of the number of all steps. Adam on the
+whole table differs in one thing: there a row moves on along its momentum, and its weights decay, while nobody
+reads it. Without a pause between steps the two are the same.
 """
 
 from __future__ import annotations
@@ -15,7 +22,9 @@ import torch
 from torch import nn
 
 from honlearn.engine.runtime import Runtime
-from honlearn.jit import Floats, njit
+from honlearn.engine.touched import RowGradient
+from honlearn.engine.weights import InputWeight
+from honlearn.jit import Floats, Integers, njit
 
 _BETA_1, _BETA_2 = 0.9, 0.999
 
@@ -46,6 +55,46 @@ def _adam(
             slope[i] = 0
 
 
+@njit(fastmath={"contract", "nsz"}, error_model="numpy")
+def _adam_rows(
+    first: int,
+    last: int,
+    x: Floats,
+    mean: Floats,
+    square: Floats,
+    stepped: Integers,
+    rows: Integers,
+    counts: Integers,
+    grad: Floats,
+    step: int,
+    rate: np.float32,
+    root: np.float32,
+    epsilon: np.float32,
+    decay: np.float32,
+) -> None:
+    """One step on rows[l, :counts[l]] of tables [L, V, d]; grad is [L, U, d], `stepped` [L, V]."""
+    beta_1, beta_2 = np.float32(_BETA_1), np.float32(_BETA_2)
+    rest_1, rest_2 = np.float32(1 - _BETA_1), np.float32(1 - _BETA_2)
+    for learner in range(first, last):
+        for place in range(counts[learner]):
+            row = rows[learner, place]
+            values, m, v, slope = (
+                x[learner, row],
+                mean[learner, row],
+                square[learner, row],
+                grad[learner, place],
+            )
+            missed = step - 1 - stepped[learner, row]
+            keep_1 = beta_1 * np.float32(_BETA_1**missed)
+            keep_2 = beta_2 * np.float32(_BETA_2**missed)
+            stepped[learner, row] = step
+            for i in range(len(values)):
+                g = slope[i] + decay * values[i]
+                m[i] = keep_1 * m[i] + rest_1 * g
+                v[i] = keep_2 * v[i] + rest_2 * g * g
+                values[i] -= rate * m[i] / (np.sqrt(v[i]) * root + epsilon)
+
+
 class Adam:
     """Adam (Kingma and Ba 2015) with L2 weight decay.
 
@@ -62,11 +111,20 @@ class Adam:
         self.steps = 0
         self.means = [torch.zeros_like(parameter) for parameter in self.parameters]
         self.squares = [torch.zeros_like(parameter) for parameter in self.parameters]
+        self._owners = {
+            part.identity: part
+            for part in module.modules()
+            if isinstance(part, InputWeight) and part.identity is not None
+        }
+        # By table: the step at which each row was stepped last, int32 [L, V]; made with its first rows.
+        self.stepped: dict[int, torch.Tensor] = {}
 
     def clear(self) -> None:
         """Forget the gradients."""
         for parameter in self.parameters:
             parameter.grad = None
+        for owner in self._owners.values():
+            owner.row_gradient = None
 
     @torch.no_grad()
     def step(self) -> None:
@@ -75,7 +133,11 @@ class Adam:
         rate = self.rate / (1 - _BETA_1**self.steps)
         root = 1 / math.sqrt(1 - _BETA_2**self.steps)
         of_each = zip(self.parameters, self.decays, self.means, self.squares, strict=True)
-        for parameter, decay, mean, square in of_each:
+        for number, (parameter, decay, mean, square) in enumerate(of_each):
+            owner = self._owners.get(parameter)
+            if owner is not None and owner.row_gradient is not None:
+                self._step_rows(number, owner.row_gradient, rate, root)
+                continue
             if parameter.grad is None:
                 continue
             if parameter.device.type == "cpu":
@@ -104,15 +166,27 @@ class Adam:
         self.run.each(_adam, learners, *rows, *numbers)
         self.run.emptied(grad)
 
+    def _step_rows(self, number: int, gradient: RowGradient, rate: float, root: float) -> None:
+        table, (touched, values) = self.parameters[number], gradient
+        if number not in self.stepped:
+            self.stepped[number] = torch.zeros(table.shape[:2], dtype=torch.int32)
+        tensors = (table.detach(), self.means[number], self.squares[number], self.stepped[number])
+        numbers = [np.float32(one) for one in (rate, root, self.epsilon, self.decays[number])]
+        arrays = [tensor.numpy() for tensor in tensors]
+        given = (*arrays, *touched, values.numpy(), self.steps, *numbers)
+        self.run.each(_adam_rows, len(table), *given)
+
     def take(self, places: list[int]) -> None:
         """Keep the moments of these places of the learner axis only."""
+        self.stepped = {number: stepped[places] for number, stepped in self.stepped.items()}
         self.means = [mean[places] for mean in self.means]
         self.squares = [square[places] for square in self.squares]
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """Return the moments by name, for a checkpoint."""
         out = {f"mean.{i}": mean for i, mean in enumerate(self.means)}
-        return out | {f"square.{i}": square for i, square in enumerate(self.squares)}
+        out |= {f"square.{i}": square for i, square in enumerate(self.squares)}
+        return out | {f"stepped.{i}": stepped for i, stepped in self.stepped.items()}
 
     def restore(self, steps: int, tensors: dict[str, torch.Tensor]) -> None:
         """Go on from the moments of a checkpoint."""
@@ -120,3 +194,11 @@ class Adam:
         for name, held in (("mean", self.means), ("square", self.squares)):
             for i, tensor in enumerate(held):
                 tensor.copy_(tensors[f"{name}.{i}"])
+        for i, parameter in enumerate(self.parameters):
+            stepped = tensors.get(f"stepped.{i}")
+            if stepped is None:
+                continue
+            if stepped.shape != parameter.shape[:2] or stepped.dtype != torch.int32:
+                raise ValueError("no steps of the rows of a table")
+            # Steps that are not between 0 and now would be exponents out of range.
+            self.stepped[i] = stepped.clamp(0, steps)

@@ -207,6 +207,8 @@ class _Tree(torch.autograd.Function):
         *tables: torch.Tensor,
     ) -> tuple[torch.Tensor, ...]:
         learners, width = len(sites.hidden.keys), bias.shape[1]
+        # Compiled once for both: the loops read places, whatever they stand for.
+        hop = hop._replace(touched=None)
         numbers = tuple((site.keys, site.threshold, site.scale) for site in sites)
         out = tuple(torch.empty(learners, upper.rows.shape[1], width) for _ in range(3))
         rows = hop.rows.shape[1]
@@ -328,59 +330,3 @@ def drop_rows(x: torch.Tensor, site: Dropout) -> torch.Tensor:
     keys = torch.from_numpy(site.keys.astype(np.int64)).to(x.device)[:, None]
     kept = hash32_tensor(place, keys) >= drop_threshold(site.rate)
     return x * (kept.to(x) * float(site.scale))[:, :, None]
-
-
-def for_rows(parameter: torch.Tensor, learners: int, rows: int) -> torch.Tensor:
-    """Return a parameter [P, d] for every row, [L, rows, d], a view.
-
-    Its gradient is summed learner by learner: how torch splits a sum over several depends on how many there
-    are, and with it the last bits would.
-    """
-    return _ForRows.apply(parameter, learners, rows)  # type: ignore[no-any-return, no-untyped-call]
-
-
-class _ForRows(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Context, parameter: torch.Tensor, learners: int, rows: int) -> torch.Tensor:
-        ctx.stored = len(parameter)
-        return parameter[:, None].expand(learners, rows, parameter.shape[1])
-
-    @staticmethod
-    def backward(ctx: Context, grad: torch.Tensor) -> Gradients:
-        sums = torch.stack([one.contiguous().sum(0) for one in grad])
-        return sums if ctx.stored == len(sums) else sums.sum(0, keepdim=True), None, None
-
-
-def product(run: Runtime, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """Return x [L, R, d] times weight [1|L, d, w]: [L, R, w], learners spread over threads.
-
-    Torch itself runs on one thread here, and each learner is a product of its own: how torch rounds depends
-    on the number of threads and, of small matrices, on how many are multiplied in one call.
-    """
-    if is_compiled(x) and len(x) > 1 and len(weight) == len(x):
-        return _Product.apply(run, x, weight)  # type: ignore[no-any-return, no-untyped-call]
-    return x @ weight
-
-
-def _multiply(first: int, last: int, a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
-    for one in range(first, last):
-        torch.bmm(a[one : one + 1], b[one : one + 1], out=out[one : one + 1])
-
-
-class _Product(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Context, run: Runtime, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-        ctx.stored = run
-        ctx.save_for_backward(x, weight)
-        out = torch.empty(*x.shape[:2], weight.shape[2])
-        run.each(_multiply, len(x), x.detach(), weight.detach(), out)
-        return out
-
-    @staticmethod
-    def backward(ctx: Context, grad: torch.Tensor) -> Gradients:
-        # Worker threads record gradients unless the tensors say not to.
-        x, weight = (tensor.detach() for tensor in ctx.saved_tensors)
-        grad_x, grad_weight = torch.empty_like(x), torch.empty_like(weight)
-        ctx.stored.each(_multiply, len(x), grad, weight.transpose(1, 2), grad_x)
-        ctx.stored.each(_multiply, len(x), x.transpose(1, 2), grad, grad_weight)
-        return None, grad_x, grad_weight

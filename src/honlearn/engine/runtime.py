@@ -24,6 +24,7 @@ class Context(Protocol):
 
     stored: Any
     saved_tensors: tuple[torch.Tensor, ...]
+    needs_input_grad: tuple[bool, ...]
 
     def save_for_backward(self, *tensors: torch.Tensor) -> None:
         """Keep these for the backward pass."""
@@ -134,7 +135,7 @@ class Runtime:
 
     @contextmanager
     def threads(self) -> Iterator[None]:
-        """Run torch itself on one thread inside the block (see propagate.product), as before after it."""
+        """Run torch itself on one thread inside the block (see products.product), as before after it."""
         before = torch.get_num_threads()
         torch.set_num_threads(1)
         try:

@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 from honlearn.engine.adjacency import Rows, entity_before, single
 from honlearn.engine.hashing import site_keys
 from honlearn.engine.neighborhoods import NO_MASK, Hop, SelfMask
+from honlearn.engine.touched import Compactor
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.sampling.neighbors import NeighborSampler
 
 # Sites of the counter-based streams: see hashing.site_keys. Layers use 0 … 31, sampling these.
 _SAMPLING_SITE = 32
+# From so many entities on a step has tables, and the optimiser steps, of those alone that it reads.
+ROW_WISE_FROM = 50_000
 
 
 class SampledNeighborhood:
@@ -49,6 +52,9 @@ class SampledNeighborhood:
         self._base = np.append(network.base, np.int32(-1))
         degrees = [np.append(np.diff(p), 0) for p in (network.in_indptr, network.indptr)]
         self._degrees = [degree.astype(np.float32) for degree in degrees]
+        # A vector that stands for all hidden identities belongs to no entity.
+        has_rows = network.n_entities >= ROW_WISE_FROM and not (mask.vector and not mask.features)
+        self._compactor = Compactor(network.n_entities) if has_rows else None
 
     def hops(self, roots: NDArray[np.int32], streams: NDArray[np.uint64], step: int) -> list[Hop]:
         """Return the hops; layer t computes the levels 0 … depth − t of the tree under the roots."""
@@ -79,7 +85,22 @@ class SampledNeighborhood:
                 factors = self._degrees[side][nodes[:, :count]] / shape.counts.astype(np.float32)
                 weights = np.repeat(factors, shape.counts, 1)
             parts.append(Rows(shape.indptr, indices, weights))
-        return Hop(shape.rows, own, tuple(parts), once=not first)
+        hop = Hop(shape.rows, own, tuple(parts), once=not first)
+        return self._compacted(hop) if first and self._compactor is not None else hop
+
+    def _compacted(self, hop: Hop) -> Hop:
+        """Return a first hop whose places are those of the entities that it reads."""
+        assert self._compactor is not None
+        compact, parts = self._compactor.compact, (hop.own, *hop.parts)
+        if self.sums:
+            # A node and its neighbours are looked up in one table.
+            places, one = compact(*(part.indices for part in parts))
+            touched = (one,) * len(parts)
+        else:
+            found = [compact(part.indices) for part in parts]
+            places, touched = [new for (new,), _ in found], tuple(one for _, one in found)
+        own, *near = (part._replace(indices=new) for part, new in zip(parts, places, strict=True))
+        return hop._replace(own=own, parts=tuple(near), touched=touched)
 
     def _own(self, bases: NDArray[np.int32], count: int, roots: int) -> NDArray[np.int32]:
         """Return what each of `count` rows looks up as its own; the first `roots` of them are masked."""

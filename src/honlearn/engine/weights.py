@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from torch import nn
 
 from honlearn.engine.adjacency import Rows
+from honlearn.engine.products import aligned, product
 from honlearn.engine.propagate import Dropout, drop, sum_rows
 from honlearn.engine.runtime import Runtime
+from honlearn.engine.touched import RowGradient, Touched, touched_rows
 
 Generators = Sequence[torch.Generator]
 
@@ -58,7 +60,8 @@ class Features:
             data = np.asarray(matrix.data, np.float32)[None]
             self._sparse = Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)[None], data)
         else:
-            self._dense = torch.as_tensor(np.ascontiguousarray(values, np.float32)).to(device or "cpu")
+            dense = torch.as_tensor(np.ascontiguousarray(values, np.float32))
+            self._dense = aligned(dense).to(device or "cpu")
         self._rows = np.arange(self.shape[0], dtype=np.int32)[None]
 
     def arrays(self) -> list[NDArray[Any]]:
@@ -75,14 +78,24 @@ class Features:
         out[torch.from_numpy(row), torch.from_numpy(indices[0].astype(np.int64))] = torch.from_numpy(data[0])
         return out
 
-    def times(self, run: Runtime, weight: torch.Tensor, site: Dropout) -> torch.Tensor:
-        """Return dropout(features) · weight [P, F, d]: [L, V, d], or [P, V, d] without dropout."""
+    def times(
+        self, run: Runtime, weight: torch.Tensor, site: Dropout, touched: Touched | None = None
+    ) -> torch.Tensor:
+        """Return dropout(features) · weight [P, F, d]: [L, V, d], or [P, V, d] without dropout.
+
+        With `touched` only its rows, [L, U, d].
+        """
+        if touched is not None:
+            if self._dense is None:
+                return sum_rows(run, self._sparse, touched.rows, weight, site)
+            some = self._dense[torch.from_numpy(touched.rows.astype(np.int64))]
+            return product(run, drop(run, touched.rows, some, site), weight, touched.counts.tolist())
         if site.rate == 0:
             site = Dropout(0.0, np.zeros(len(weight), np.uint32))
         if self._dense is None:
             return sum_rows(run, self._sparse, self._rows, weight, site)
         stacked = self._dense.expand(len(site.keys), *self.shape) if site.rate else self._dense[None]
-        return drop(run, self._rows, stacked, site) @ weight
+        return product(run, drop(run, self._rows, stacked, site), weight)
 
 
 class InputWeight(nn.Module):
@@ -110,32 +123,41 @@ class InputWeight(nn.Module):
         rest = whole[:, n_entities if identity else 0 :].detach().clone()
         self.matrix = nn.Parameter(rest) if n_features else None
         self.mask = zeros(generators, 1, width) if masked and identity else None
+        # Of a step that has read some identities, for the optimiser.
+        self.row_gradient: RowGradient | None = None
 
-    def table(self, run: Runtime, site: Dropout) -> torch.Tensor:
-        """Return the input times this weight, [1|L, V, d]; `site` drops elements of features alone."""
+    def table(self, run: Runtime, site: Dropout, touched: Touched | None = None) -> torch.Tensor:
+        """Return the input times this weight, [1|L, V, d]; `site` drops elements of features alone.
+
+        With `touched` only its rows, [L, U, d].
+        """
         if self.matrix is None or self.features is None:
-            assert self.identity is not None
-            return self.identity
+            return self._identities(run, touched)
         if self.identity is None:
-            return self.features.times(run, self.matrix, site)
-        return self.identity + self._of_features(run, site)
+            return self.features.times(run, self.matrix, site, touched)
+        return self._identities(run, touched) + self._of_features(run, site, touched)
 
-    def table_for_roots(self, run: Runtime, site: Dropout) -> torch.Tensor:
+    def table_for_roots(self, run: Runtime, site: Dropout, touched: Touched | None = None) -> torch.Tensor:
         """Return :meth:`table` and below it what stands for hidden identities.
 
         That is their features, [1|L, 2 V, d], or without features the mask vector, [1|L, V + 1, d]; where
-        there is neither it is nothing, [1|L, V, d].
+        there is neither it is nothing, [1|L, V, d]. With `touched` there are U rows in place of V.
         """
         if self.identity is None:
-            return self.table(run, site)
+            return self.table(run, site, touched)
+        identities = self._identities(run, touched)
         if self.matrix is None:
-            return self.identity if self.mask is None else torch.cat([self.identity, self.mask], 1)
-        nameless = self._of_features(run, site)
+            return identities if self.mask is None else torch.cat([identities, self.mask], 1)
+        nameless = self._of_features(run, site, touched)
         hidden = nameless if self.mask is None else nameless + self.mask
-        return torch.cat([self.identity + nameless, hidden], 1)
+        return torch.cat([identities + nameless, hidden], 1)
 
-    def _of_features(self, run: Runtime, site: Dropout) -> torch.Tensor:
+    def _identities(self, run: Runtime, touched: Touched | None) -> torch.Tensor:
+        assert self.identity is not None
+        return self.identity if touched is None else touched_rows(run, self, self.identity, touched)
+
+    def _of_features(self, run: Runtime, site: Dropout, touched: Touched | None) -> torch.Tensor:
         """Return the features times their matrix, whole: beside identities, neighbours are dropped."""
         assert self.matrix is not None
         assert self.features is not None
-        return self.features.times(run, self.matrix, Dropout(0.0, site.keys))
+        return self.features.times(run, self.matrix, Dropout(0.0, site.keys), touched)

@@ -22,7 +22,7 @@ from honlearn.stored import Fields, parse_json, read_bytes, read_safetensors
 from honlearn.stored.parse import first_line
 from honlearn.writing.atomic import atomic_binary
 
-_FORMAT = "honlearn-checkpoint-2"
+_FORMAT = "honlearn-checkpoint-3"
 _ADVICE = "remove it to start anew"
 
 

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from torch import nn
 
 from honlearn.engine.context import ForwardContext
+from honlearn.engine.neighborhoods import ExactNeighborhood
 from honlearn.engine.weights import Features, Generators
 from honlearn.ensemble.heads import HEADS
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.learners import TorchLearner
 from honlearn.learners.base import Inputs, Learner
 from honlearn.seeds import derive_seed
 
@@ -68,6 +70,13 @@ class Surroundings(NamedTuple):
         """Return what surrounds the roots for one kind."""
         return Surroundings((self.of_kind[kind],))
 
+    def with_all_rows(self, kinds: Sequence[Learner]) -> Surroundings:
+        """Return the same where no learner's numbers depend on the roots of others."""
+        pairs = zip(self.of_kind, kinds, strict=True)
+        return Surroundings(
+            tuple(_with_all_rows(near) if kind.sums_over_rows else near for near, kind in pairs)
+        )
+
     @property
     def rows_a_root(self) -> int:
         """The most rows of a first layer that belong to one root alone."""
@@ -77,6 +86,10 @@ class Surroundings(NamedTuple):
     def is_exact(self) -> bool:
         """Whether a node has one representation, no matter which others are in the batch."""
         return all(near.is_exact for near in self.of_kind)
+
+
+def _with_all_rows(near: Any) -> Any:
+    return near.with_all_rows() if isinstance(near, ExactNeighborhood) else near
 
 
 def surroundings(network: HigherOrderNetwork, shape: Architecture, has_features: bool) -> Surroundings:
@@ -129,6 +142,19 @@ class Ensemble(nn.Module):
         """Return logits [G, B, C] of the roots [L, B]."""
         logits: torch.Tensor = self.head(self.represent(roots, near, ctx))
         return logits
+
+
+def empty_ensemble(
+    shape: Architecture, seed: int, learners: Sequence[int], features: Features | None
+) -> Ensemble:
+    """Return an ensemble whose weights have shapes but no numbers, to be counted or to be given some.
+
+    A module of the user's may compute when it is made, so that one has numbers.
+    """
+    if any(isinstance(kind, TorchLearner) for kind in shape.kinds):
+        return Ensemble(shape, seed, learners, features)
+    with torch.device("meta"):
+        return Ensemble(shape, seed, learners, features)
 
 
 def learner_generators(seed: int, owners: Sequence[int | str], *labels: str) -> list[torch.Generator]:

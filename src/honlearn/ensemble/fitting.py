@@ -1,18 +1,17 @@
-"""Fitting an ensemble: a search for the best number of epochs, then training on everything.
+"""Fitting an ensemble: which learners train together, in which groups, and what comes of them.
 
 In: a way to make a trainer for some learners of one kind, and options for each kind. Out: :class:`Fitted`.
-The search finds how many epochs are best for each learner, on a validation part. Then learners go on from
-the weights that were found, on all examples, for `refit` times as many epochs; with `restart` they are
-trained anew for so many. Learners of a mixed bag do not depend on each other, so each kind is trained by
-itself, in its own way; learners that are pooled before the classes train together.
+Learners of a bag do not depend on each other (:mod:`honlearn.ensemble.learner_training`), so each kind of a
+mixed bag is trained by itself, in its own way, and a bag may be trained in groups, one after another or
+elsewhere; learners that are pooled before the classes train together.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import glob
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,32 +20,24 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.ensemble.ensemble import Architecture
+from honlearn.ensemble.learner_training import (
+    MakeTrainer,
+    Part,
+    Schedule,
+    Searched,
+    TrainedLearners,
+    joined_held,
+    kept_searched,
+    refit_learners,
+    refit_schedule,
+    search_learners,
+    searches,
+    train_learners,
+)
 from honlearn.ensemble.loop import State, TrainingLoop, TrainingOptions
-from honlearn.ensemble.training import Held, Trainer
+from honlearn.ensemble.training import Held
 
-Schedule = list[list[int]] | None
 Loop = TypeVar("Loop", bound=TrainingLoop)
-
-
-@dataclass(frozen=True)
-class Part:
-    """Learners that are trained together: their numbers, and the ensemble that they make."""
-
-    shape: Architecture
-    learners: tuple[int, ...]
-    kind: int | None = None
-
-    def path(self, checkpoint: Path | None, phase: str) -> Path | None:
-        """Return the checkpoint of a phase of this part."""
-        if checkpoint is None:
-            return None
-        suffix = "" if self.kind is None else f".kind{self.kind}"
-        suffix += "" if phase == "search" else f".{phase}"
-        return checkpoint.with_name(checkpoint.name + suffix)
-
-
-# Makes a trainer of these learners with these options, a schedule of epochs, and the name of the phase.
-MakeTrainer = Callable[[Part, TrainingOptions, Schedule, str], Trainer]
 
 
 @dataclass(frozen=True)
@@ -55,7 +46,7 @@ class Fitted:
 
     `held` is what learners held back in the search, and `searched` are the weights at its end: those that
     have not seen what was held back. They are of all learners that `held` has, which may be more than those
-    that predict in the end.
+    that predict in the end. None where they are too large to be kept beside the others.
     """
 
     state: State
@@ -63,16 +54,6 @@ class Fitted:
     best_epochs: NDArray[np.int64]
     held: Held
     searched: State | None = None
-
-
-@dataclass(frozen=True)
-class Searched:
-    """What a search leaves of some learners: their best weights, epochs by stage, history, held-back part."""
-
-    state: State
-    best_epochs: list[list[int]]
-    history: list[dict[str, Any]]
-    held: Held
 
 
 def parts_of(shape: Architecture, learners: Sequence[int]) -> list[Part]:
@@ -88,14 +69,17 @@ def parts_of(shape: Architecture, learners: Sequence[int]) -> list[Part]:
     return parts
 
 
-def searches(options: TrainingOptions) -> bool:
-    """Return whether a second training follows the first; without a validation part nothing is found."""
-    return bool(options.refit) and options.validation_fraction > 0
+def groups_of(part: Part, size: int | None) -> list[Part]:
+    """Return the groups of at most `size` learners that a part is trained in; one where they depend.
 
-
-def refit_schedule(best: Sequence[Sequence[int]], refit: float) -> list[list[int]]:
-    """Return how many epochs the second training takes, by stage and group."""
-    return [[max(1, round(epochs * refit)) for epochs in row] for row in best]
+    Learners that share weights, and those that are pooled, are one group.
+    """
+    shape, learners = part.shape, part.learners
+    apart = shape.variant == "bag" and not shape.shared
+    if size is None or not apart or size >= len(learners):
+        return [part]
+    some = [learners[start : start + size] for start in range(0, len(learners), size)]
+    return [part.only(learners) for learners in some]
 
 
 def train_twice(
@@ -114,14 +98,9 @@ def train_twice(
         schedule = refit_schedule(loops[0].at.best_epochs, options.refit)
         loops.append(make(dataclasses.replace(options, checkpoint=path("refit")), schedule, "refit"))
         if not options.restart:
-            loops[1].module.load_state_dict(_last_stage(state, loops[0]))
+            loops[1].module.load_state_dict(loops[0].last_state())
         state = loops[1].fit()
     return {name: tensor.cpu() for name, tensor in state.items()}, loops
-
-
-def _last_stage(state: State, loop: TrainingLoop) -> State:
-    """Return the weights to go on from: of several stages, those at the end of the last."""
-    return state if loop.n_stages == 1 else loop.finished[-1]
 
 
 def histories(loops: Sequence[TrainingLoop]) -> list[dict[str, Any]]:
@@ -131,50 +110,87 @@ def histories(loops: Sequence[TrainingLoop]) -> list[dict[str, Any]]:
 
 
 def fit_ensemble(
-    shape: Architecture, learners: Sequence[int], options: Sequence[TrainingOptions], make: MakeTrainer
+    shape: Architecture,
+    learners: Sequence[int],
+    options: Sequence[TrainingOptions],
+    make: MakeTrainer,
+    group_size: int | None = None,
 ) -> Fitted:
-    """Train the learners; `options` has one entry for each kind."""
-    parts, held, results, history, found = parts_of(shape, learners), [], [], [], []
+    """Train the learners; `options` has one entry for each kind.
+
+    With a `group_size` so many learners of a bag are trained at a time; the result is the same to the byte.
+    """
+    parts, results, history = parts_of(shape, learners), [], []
     for part in parts:
         given = options[part.kind or 0]
-        state, trainers = train_twice(given, partial(part.path, given.checkpoint), partial(make, part))
+        one = gathered((train_learners(group, given, make) for group in groups_of(part, group_size)), part)
         kind = {} if part.kind is None else {"kind": part.shape.kinds[0].kind}
-        history += [{**row, **kind} for row in histories(trainers)]
-        results.append((state, _epochs(trainers, given)))
-        held.append(trainers[0].held())
-        found.append({name: tensor.cpu() for name, tensor in trainers[0].found().items()})
-    states, together = [state for state, _ in results], joined_held(held)
+        history += [{**row, **kind} for row in one.history]
+        results.append(one)
+    states, held = [one.state for one in results], joined_held([one.held for one in results])
     if len(parts) > 1:
         order = _order(parts)
-        together = Held(together.positions[order], together.proba[order], together.truth[order])
-    searched = merged_state(parts, found)
-    return Fitted(merged_state(parts, states), history, _in_order(parts, results), together, searched)
+        held = Held(held.positions[order], held.proba[order], held.truth[order])
+    found = [one.searched for one in results if one.searched]
+    searched = merged_state(parts, found) if len(found) == len(parts) else None
+    epochs = _in_order(parts, [one.epochs for one in results])
+    return Fitted(merged_state(parts, states), history, epochs, held, searched)
 
 
-def _epochs(trainers: Sequence[TrainingLoop], options: TrainingOptions) -> NDArray[np.int64]:
-    """Return for how many epochs each learner was trained in all."""
-    rows = [np.concatenate([np.asarray(row, np.int64) for row in t.at.best_epochs]) for t in trainers]
-    return rows[-1] if options.restart else np.asarray(np.sum(rows, axis=0), np.int64)
+def gathered(groups: Iterable[TrainedLearners], part: Part) -> TrainedLearners:
+    """Return the learners of all groups of a part as if they had been trained together.
+
+    Groups are trained as they are asked for; each is copied to its place before the next begins, so that no
+    more than one is there twice.
+    """
+    found: list[TrainedLearners] = []
+    state: State = {}
+    searched: State = {}
+    for one in groups:
+        if len(one.learners) == len(part.learners):
+            return one
+        place, size = sum(len(before.learners) for before in found), len(part.learners)
+        _place(state, one.state, place, size)
+        _place(searched, one.searched, place, size)
+        found.append(one)
+    epochs = np.concatenate([one.epochs for one in found])
+    curves = [row for one in found for row in one.curves]
+    held = joined_held([one.held for one in found])
+    return TrainedLearners(part.learners, state, epochs, curves, held, searched)
 
 
-def joined_held(parts: Sequence[Held]) -> Held:
-    """Return what learners of several parts held back, one after the other."""
-    return Held(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+def _place(whole: State, some: State, start: int, size: int) -> None:
+    """Move the weights of some learners to their place among all of them."""
+    for name in list(some):
+        tensor = some.pop(name)
+        if name not in whole:
+            whole[name] = torch.empty((size, *tensor.shape[1:]), dtype=tensor.dtype)
+        whole[name][start : start + len(tensor)] = tensor
 
 
 def search_only(
-    shape: Architecture, learners: Sequence[int], options: Sequence[TrainingOptions], make: MakeTrainer
+    shape: Architecture,
+    learners: Sequence[int],
+    options: Sequence[TrainingOptions],
+    make: MakeTrainer,
+    group_size: int | None = None,
 ) -> list[Searched]:
     """Train learners on their training parts alone, without checkpoints; return a search for each kind."""
     out = []
     for part in parts_of(shape, learners):
         plain = dataclasses.replace(options[part.kind or 0], refit=0.0, checkpoint=None)
-        one = dataclasses.replace(part, shape=dataclasses.replace(part.shape, n_learners=len(part.learners)))
-        trainer = make(one, plain, None, "search")
-        state = {name: tensor.cpu() for name, tensor in trainer.fit().items()}
-        history = [{**row, "phase": "search"} for row in trainer.at.history]
-        out.append(Searched(state, trainer.at.best_epochs, history, trainer.held()))
+        found = [search_learners(group.alone(), plain, make) for group in groups_of(part, group_size)]
+        out.append(found[0] if len(found) == 1 else joined_searches(found))
     return out
+
+
+def joined_searches(found: Sequence[Searched]) -> Searched:
+    """Return the searches of learners in a row as one."""
+    learners = tuple(learner for one in found for learner in one.learners)
+    state = {name: torch.cat([one.state[name] for one in found]) for name in found[0].state}
+    epochs = [epochs for one in found for epochs in one.best_epochs[0]]
+    curves = [row for one in found for row in one.curves]
+    return Searched(learners, state, [epochs], curves, joined_held([one.held for one in found]))
 
 
 def refit_only(
@@ -182,45 +198,36 @@ def refit_only(
     rounds: Sequence[Searched],
     options: Sequence[TrainingOptions],
     make: MakeTrainer,
+    group_size: int | None = None,
 ) -> Fitted:
-    """Let learners of one kind that were searched in rounds go on together, on all examples."""
-    names = rounds[0].state
-    searched = {name: torch.cat([one.state[name] for one in rounds]) for name in names}
-    state = {name: tensor[: shape.n_learners] for name, tensor in searched.items()}
-    found = [epochs for one in rounds for epochs in one.best_epochs[0]][: shape.n_learners]
-    held = joined_held([one.held for one in rounds])
-    history = [row for one in rounds for row in one.history]
+    """Let learners of one kind that were searched in rounds go on, on all examples."""
     given, (part,) = options[0], parts_of(shape, range(shape.n_learners))
+    every = joined_searches(rounds)
+    whole, searched = every.only(part.learners), kept_searched(every, len(every.learners)) or None
+    history = [row for one in rounds for row in one.history]
     if not searches(given):
-        return Fitted(state, history, np.array(found, np.int64), held, searched)
-    if given.restart:
-        state = {}
-    schedule = refit_schedule([found], given.refit)
-    trainer = make(
-        part, dataclasses.replace(given, checkpoint=part.path(given.checkpoint, "refit")), schedule, "refit"
-    )
-    if state:
-        trainer.module.load_state_dict(state)
-    state = {name: tensor.cpu() for name, tensor in trainer.fit().items()}
-    history += [{**row, "phase": "refit"} for row in trainer.at.history]
-    more = np.array(schedule[0], np.int64)
-    epochs = more if given.restart else more + np.array(found, np.int64)
-    return Fitted(state, history, epochs, held, searched)
+        return Fitted(whole.state, history, np.array(whole.best_epochs[0], np.int64), every.held, searched)
+    groups = groups_of(part, group_size)
+    one = gathered((refit_learners(group, whole.only(group.learners), given, make) for group in groups), part)
+    history += [row for row in one.history if row["phase"] == "refit"]
+    return Fitted(one.state, history, one.epochs, every.held, searched)
 
 
 def forget_checkpoints(shape: Architecture, options: Sequence[TrainingOptions]) -> None:
-    """Remove the checkpoints of a fit that is done."""
+    """Remove the checkpoints of a fit that is done, those of groups among them."""
     for part in parts_of(shape, range(shape.n_learners)):
         for phase in ("search", "refit"):
             path = part.path(options[part.kind or 0].checkpoint, phase)
             if path is not None:
                 path.unlink(missing_ok=True)
+                for group in path.parent.glob(f"{glob.escape(path.name)}.learners*"):
+                    group.unlink(missing_ok=True)
 
 
-def _in_order(parts: Sequence[Part], results: Sequence[tuple[State, NDArray[np.int64]]]) -> NDArray[np.int64]:
+def _in_order(parts: Sequence[Part], epochs: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     """Return the best epochs by learner."""
-    epochs = np.concatenate([epochs for _, epochs in results])
-    return epochs if len(parts) == 1 else epochs[_order(parts)]
+    joined = np.concatenate(epochs)
+    return joined if len(parts) == 1 else joined[_order(parts)]
 
 
 def _order(parts: Sequence[Part]) -> NDArray[np.intp]:

@@ -15,15 +15,12 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.ensemble.ensemble import Architecture
-from honlearn.ensemble.fitting import (
-    Fitted,
+from honlearn.ensemble.fitting import Fitted, fit_ensemble, merged_state, parts_of, refit_only
+from honlearn.ensemble.learner_training import (
     MakeTrainer,
     Searched,
-    fit_ensemble,
     joined_held,
-    merged_state,
-    parts_of,
-    refit_only,
+    search_learners,
     searches,
 )
 from honlearn.ensemble.loop import TrainingOptions
@@ -68,15 +65,8 @@ def _round(
     """Train some learners on their training parts, by kind; each round has checkpoints of its own."""
     out = []
     for part in parts_of(shape, learners):
-        one = dataclasses.replace(part, shape=dataclasses.replace(part.shape, n_learners=len(part.learners)))
-        given = options[part.kind or 0]
-        phase = _phase(learners)
-        path = part.path(given.checkpoint, phase)
-        trainer = make(one, dataclasses.replace(given, refit=0.0, checkpoint=path), None, phase)
-        state = {name: tensor.cpu() for name, tensor in trainer.fit().items()}
-        kind = {} if part.kind is None else {"kind": part.shape.kinds[0].kind}
-        history = [{**row, "phase": "search", **kind} for row in trainer.at.history]
-        out.append(Searched(state, trainer.at.best_epochs, history, trainer.held()))
+        given = dataclasses.replace(options[part.kind or 0], refit=0.0)
+        out.append(search_learners(part.alone(), given, make, _phase(learners)))
     return out
 
 
@@ -118,6 +108,11 @@ def _fitted(shape: Architecture, rounds: Sequence[Sequence[Searched]]) -> Fitted
     ]
     epochs = [np.array([e for one in found for e in one.best_epochs[0]], np.int64) for found in by_kind]
     order = np.argsort([learner for part in parts for learner in part.learners])
-    history = [row for found in rounds for one in found for row in one.history]
+    history = [
+        {**row, "kind": kind.kind}
+        for found in rounds
+        for one, kind in zip(found, shape.kinds, strict=False)
+        for row in one.history
+    ]
     held = joined_held([one.held for found in by_kind for one in found])
     return Fitted(merged_state(parts, states), history, np.concatenate(epochs)[order], held)

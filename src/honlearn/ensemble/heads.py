@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from honlearn.engine.products import product
 from honlearn.engine.weights import Generators, glorot, zeros
 
 _SLOPE = 0.3
@@ -24,7 +25,7 @@ class BagHead(nn.Module):
 
     def forward(self, h: torch.Tensor) -> torch.Tensor:
         """Return logits [L, B, C]."""
-        return h @ self.weight + self.bias[:, None]
+        return product(None, h, self.weight) + self.bias[:, None]
 
     def read(self, h: torch.Tensor) -> torch.Tensor:
         """Return what the classes are read from: the learners side by side, [B, L · d]."""

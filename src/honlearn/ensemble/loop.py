@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from honlearn.progress import Advance, progress
 from honlearn.stored import Fields
 
 State = dict[str, torch.Tensor]
+_LOSSES = ("loss", "validation_loss", "validation_score")
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,10 @@ class TrainingOptions:
 
 @dataclass
 class Position:
-    """Where a run is: everything but tensors that a checkpoint needs. Lists have an entry for each group."""
+    """Where a run is: everything but tensors that a checkpoint needs. Lists have an entry for each group.
+
+    `curves` has a row for each epoch of each group, `history` their means over groups.
+    """
 
     stage: int = 0
     epoch: int = 0
@@ -57,6 +62,7 @@ class Position:
     best: list[float] = field(default_factory=list)
     best_epoch: list[int] = field(default_factory=list)
     history: list[dict[str, float]] = field(default_factory=list)
+    curves: list[dict[str, float]] = field(default_factory=list)
     best_epochs: list[list[int]] = field(default_factory=list)
 
     @classmethod
@@ -72,9 +78,29 @@ class Position:
         loss = record.numbers("loss")
         if whole["stage"] > n_stages or len(done) != whole["stage"] or len(loss) not in (0, len(active)):
             raise ValueError(f"no position in a training of {n_stages} stages")
-        history = record.rows("history")
+        history, curves = record.rows("history"), record.rows("curves")
+        if any(not row.keys() >= {"stage", "epoch", "group", "loss"} for row in curves):
+            raise ValueError("no curves of a training")
         best = {"best": record.numbers("best"), "best_epoch": record.integers("best_epoch", 0, length=groups)}
-        return cls(**whole, active=active, loss=loss, **best, history=history, best_epochs=done)  # type: ignore[arg-type]
+        rows = {"history": history, "curves": curves}
+        return cls(**whole, active=active, loss=loss, **best, **rows, best_epochs=done)  # type: ignore[arg-type]
+
+
+def averaged(curves: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
+    """Return a row for each epoch of each stage: means over the groups that it trained, in their order.
+
+    >>> rows = [{"stage": 0, "epoch": 1, "group": group, "loss": 1.0 + group} for group in (1, 0)]
+    >>> averaged(rows)
+    [{'stage': 0, 'epoch': 1, 'loss': 1.5, 'groups': 2}]
+    """
+    by_epoch: dict[tuple[float, float], list[Mapping[str, float]]] = {}
+    for row in sorted(curves, key=lambda row: (row["stage"], row["epoch"], row["group"])):
+        by_epoch.setdefault((row["stage"], row["epoch"]), []).append(row)
+    out = []
+    for (stage, epoch), rows in by_epoch.items():
+        mean = {name: float(np.mean([row[name] for row in rows])) for name in _LOSSES if name in rows[0]}
+        out.append({"stage": stage, "epoch": epoch, "loss": mean.pop("loss"), "groups": len(rows), **mean})
+    return out
 
 
 class TrainingLoop:
@@ -159,6 +185,10 @@ class TrainingLoop:
             return self.finished[0]
         return {name: torch.cat([state[name] for state in self.finished]) for name in self.finished[0]}
 
+    def last_state(self) -> State:
+        """Return after `fit` the weights to go on from: of several stages, those at the end of the last."""
+        return self.finished[-1]
+
     def _fit_stage(self, advance: Advance) -> None:
         at = self.at
         if not at.active:
@@ -186,8 +216,10 @@ class TrainingLoop:
     def _close_epoch(self) -> dict[str, float]:
         """Validate, keep what improved, let groups that are done leave; return the epoch's record."""
         at = self.at
-        row: dict[str, float] = {"stage": at.stage, "epoch": at.epoch + 1, "loss": float(np.mean(at.loss))}
-        row["groups"] = len(at.active)
+        both = zip(at.active, at.loss, strict=True)
+        rows: list[dict[str, float]] = [
+            {"stage": at.stage, "epoch": at.epoch + 1, "group": group, "loss": loss} for group, loss in both
+        ]
         at.epoch, at.batch, at.loss = at.epoch + 1, 0, []
         if self.schedule is not None:
             better = [at.epoch == self.schedule[at.stage][group] for group in at.active]
@@ -202,11 +234,13 @@ class TrainingLoop:
             for group, loss, improved in zip(at.active, losses, better, strict=True):
                 if improved:
                     at.best[group] = loss if math.isfinite(loss) else math.inf
-            row |= {"validation_loss": float(np.mean(losses)), "validation_score": float(np.mean(scores))}
-        at.history.append(row)
+            for row, loss, score in zip(rows, losses, scores, strict=True):
+                row |= {"validation_loss": loss, "validation_score": score}
+        at.curves += rows
+        at.history += averaged(rows)
         self._keep([place for place, improved in enumerate(better) if improved])
         self._drop_finished()
-        return row
+        return at.history[-1]
 
     def _keep(self, places: list[int]) -> None:
         """Copy the weights of the groups at these places among the active ones to the best."""
@@ -249,19 +283,26 @@ class TrainingLoop:
     # --- checkpoints ---------------------------------------------------------------------------------
 
     def _maybe_save(self) -> None:
-        path = self.options.checkpoint
         is_due = time.monotonic() - self._saved >= self.options.checkpoint_seconds
-        if path is None or not (is_due or interrupts.is_waiting()):
+        if self.options.checkpoint is None or not (is_due or interrupts.is_waiting()):
             return
-        tensors = {f"model.{name}": tensor for name, tensor in self.module.state_dict().items()}
-        tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
+        self.save()
+        interrupts.give_way()
+
+    def save(self) -> None:
+        """Write a checkpoint where there is to be any; of a training that is done, its result alone."""
+        path, tensors = self.options.checkpoint, dict[str, torch.Tensor]()
+        if path is None:
+            return
+        if self.at.stage < self.n_stages:
+            tensors |= {f"model.{name}": tensor for name, tensor in self.module.state_dict().items()}
+            tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
+            tensors |= {f"adam.{name}": tensor for name, tensor in self.optimizer.tensors().items()}
         for stage, state in enumerate(self.finished):
             tensors |= {f"stage{stage}.{name}": tensor for name, tensor in state.items()}
-        tensors |= {f"adam.{name}": tensor for name, tensor in self.optimizer.tensors().items()}
         tensors |= {f"more.{name}": tensor for name, tensor in self._more().items()}
         save_checkpoint(path, self.fingerprint, asdict(self.at), tensors)
         self._saved = time.monotonic()
-        interrupts.give_way()
 
     def _resume(self) -> None:
         path = self.options.checkpoint
@@ -279,10 +320,20 @@ class TrainingLoop:
             held = {name: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
             return {name.removeprefix(prefix): tensor.to(self.run.device) for name, tensor in held.items()}
 
-        if len(self.at.active) < len(self.at.best):
-            self._shrink(self.at.active)
-        self.module.load_state_dict(pick("model."))
-        self.best = pick("best.")
         self.finished = [pick(f"stage{stage}.") for stage in range(self.at.stage)]
-        self.optimizer.restore(self.at.step, pick("adam."))
+        if self.at.stage < self.n_stages:
+            if len(self.at.active) < len(self.at.best):
+                self._shrink(self.at.active)
+            self.module.load_state_dict(pick("model."))
+            self.best = pick("best.")
+            self.optimizer.restore(self.at.step, pick("adam."))
+        else:
+            _check_same(self.finished[-1], self.module.state_dict())
         self._take_more({n.removeprefix("more."): t for n, t in tensors.items() if n.startswith("more.")})
+
+
+def _check_same(found: State, expected: State) -> None:
+    """Raise unless a state has these names, shapes and types."""
+    described = [{n: (tuple(t.shape), t.dtype) for n, t in state.items()} for state in (found, expected)]
+    if described[0] != described[1]:
+        raise ValueError("weights of another model")

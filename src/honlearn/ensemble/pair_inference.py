@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from honlearn.engine.adjacency import Rows
 from honlearn.engine.context import ForwardContext
-from honlearn.engine.propagate import product
+from honlearn.engine.products import product
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.ensemble import Surroundings
 from honlearn.ensemble.inference import Inference, pooled

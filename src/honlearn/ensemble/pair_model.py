@@ -16,17 +16,10 @@ from functools import cached_property
 from honlearn.engine.runtime import Runtime
 from honlearn.engine.weights import Features
 from honlearn.ensemble.ensemble import Surroundings, surroundings
-from honlearn.ensemble.fitting import (
-    Fitted,
-    MakeTrainer,
-    Part,
-    Schedule,
-    Searched,
-    fit_ensemble,
-    search_only,
-)
+from honlearn.ensemble.fitting import Fitted, fit_ensemble, search_only
 from honlearn.ensemble.fold_training import FoldTrainer
 from honlearn.ensemble.growing_bag import grow_bag
+from honlearn.ensemble.learner_training import MakeTrainer, Part, Schedule, Searched
 from honlearn.ensemble.loop import State, TrainingOptions
 from honlearn.ensemble.pair_folds import FoldedPairs
 from honlearn.ensemble.pair_inference import PairInference

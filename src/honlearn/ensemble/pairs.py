@@ -17,7 +17,8 @@ from torch import nn
 
 from honlearn.engine.adjacency import Rows, single
 from honlearn.engine.context import ForwardContext
-from honlearn.engine.propagate import Dropout, drop, product, sum_rows
+from honlearn.engine.products import product
+from honlearn.engine.propagate import Dropout, drop, sum_rows
 from honlearn.engine.weights import Generators, glorot, zeros
 from honlearn.ensemble.ensemble import (
     Architecture,

@@ -139,6 +139,14 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Whether a learned vector stands for a hidden identity."""
         return True
 
+    @property
+    def sums_over_rows(self) -> bool:
+        """Whether weights are trained by sums over rows of other nodes than the roots, in torch.
+
+        How such a sum is rounded depends on how many rows there are.
+        """
+        return len(self.layer_widths) > 1
+
     def _check_flags(self, *fields: str) -> None:
         for field in fields:
             value = getattr(self, field)

@@ -21,7 +21,8 @@ from honlearn.engine.adjacency import attended
 from honlearn.engine.attention import Scores, attend
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.neighborhoods import ExactNeighborhood, Hop, Neighborhood, SelfMask
-from honlearn.engine.propagate import drop_rows, for_rows, product, take
+from honlearn.engine.products import for_rows, product
+from honlearn.engine.propagate import drop_rows, take
 from honlearn.engine.weights import Generators, zeros
 from honlearn.errors import ParameterError, check_integer
 from honlearn.hon.network import HigherOrderNetwork

@@ -17,7 +17,8 @@ import torch
 from honlearn.engine.adjacency import normalized_adjacency
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.neighborhoods import ExactNeighborhood, Hop, Neighborhood, SelfMask
-from honlearn.engine.propagate import for_rows, gather, product, sum_rows
+from honlearn.engine.products import for_rows, product
+from honlearn.engine.propagate import gather, sum_rows
 from honlearn.engine.weights import Generators, InputWeight, zeros
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners.base import Inputs, Learner, Stack

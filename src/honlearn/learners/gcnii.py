@@ -25,7 +25,8 @@ from torch import nn
 from honlearn.engine.adjacency import normalized_adjacency
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.neighborhoods import ExactNeighborhood, Hop, Neighborhood, SelfMask
-from honlearn.engine.propagate import drop, gather, product, take
+from honlearn.engine.products import product
+from honlearn.engine.propagate import drop, gather, take
 from honlearn.engine.weights import Generators, glorot
 from honlearn.errors import ParameterError, check_real
 from honlearn.hon.network import HigherOrderNetwork
@@ -106,6 +107,11 @@ class GCNII(Learner):
         check_real(self.name, "alpha", self.alpha, 0, 1)
         check_real(self.name, "theta", self.theta, 0, 100)
         check_real(self.name, "layer_decay", self.layer_decay, 0)
+
+    @property
+    def sums_over_rows(self) -> bool:
+        """There is always a layer between the first convolution and the roots."""
+        return True
 
     def neighborhood(self, network: HigherOrderNetwork, mask: SelfMask) -> Neighborhood:
         """Return whole neighbourhoods under Â."""

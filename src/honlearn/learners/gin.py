@@ -17,7 +17,8 @@ import torch
 from honlearn.engine.adjacency import directed_sums
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.neighborhoods import ExactNeighborhood, Hop, Neighborhood, SelfMask
-from honlearn.engine.propagate import for_rows, gather, sum_rows
+from honlearn.engine.products import for_rows, product
+from honlearn.engine.propagate import gather, sum_rows
 from honlearn.engine.sampled import SampledNeighborhood
 from honlearn.engine.weights import Generators, glorot, split_width, zeros
 from honlearn.hon.network import HigherOrderNetwork
@@ -44,7 +45,8 @@ class GINLayer(Layer):
         factor = 1 + for_rows(self.epsilon, len(ctx.streams), hop.rows.shape[1])
         if x is None:
             sites = self.input_sites(ctx)
-            tables = [self.own_table(ctx, w) for w in (self.into, self.out_of)]
+            touched = None if hop.touched is None else hop.touched[0]
+            tables = [self.own_table(ctx, w, touched) for w in (self.into, self.out_of)]
             parts = [
                 factor[..., i : i + 1] * sum_rows(run, hop.own, rows, tables[i], sites[0])
                 + sum_rows(run, part, rows, tables[i], sites[1 + i])
@@ -53,13 +55,15 @@ class GINLayer(Layer):
         else:
             own, into, out_of = gather(run, hop, x)
             parts = [
-                (factor[..., :1] * own + into) @ self.into,
-                (factor[..., 1:] * own + out_of) @ self.out_of,
+                product(run, factor[..., :1] * own + into, self.into),
+                product(run, factor[..., 1:] * own + out_of, self.out_of),
             ]
         joined = torch.cat(parts, 2)
         hidden = torch.relu(joined + for_rows(self.bias, *joined.shape[:2]))
         width = parts[0].shape[2]
-        z = torch.cat([hidden[..., :width] @ self.into_2, hidden[..., width:] @ self.out_of_2], 2)
+        halves = hidden[..., :width], hidden[..., width:]
+        weights = self.into_2, self.out_of_2
+        z = torch.cat([product(run, x, weight) for x, weight in zip(halves, weights, strict=True)], 2)
         z = z + for_rows(self.bias_2, *z.shape[:2])
         return z if self.shape.last else self.drop_hidden(ctx, hop, torch.relu(z))
 

@@ -16,6 +16,7 @@ from torch import nn
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.neighborhoods import Hop, Neighborhood, SelfMask
 from honlearn.engine.propagate import Dropout, Lookups, drop
+from honlearn.engine.touched import Touched
 from honlearn.engine.weights import Generators, InputWeight, glorot
 from honlearn.learners.base import Inputs, Learner, Stack
 
@@ -62,15 +63,17 @@ class Layer(nn.Module):
         rate, number = self.shape.input_dropout if self.drops_entries else 0.0, self.shape.number
         return ctx.site(number, "own", rate), ctx.site(number, "into", rate), ctx.site(number, "out_of", rate)
 
-    def table(self, ctx: ForwardContext, weight: InputWeight) -> torch.Tensor:
-        """Return the input of a first layer times `weight`, [1|L, V, d]."""
-        return weight.table(ctx.run, self._feature_site(ctx))
+    def table(self, ctx: ForwardContext, weight: InputWeight, touched: Touched | None = None) -> torch.Tensor:
+        """Return the input of a first layer times `weight`, [1|L, V, d]; of a hop's `touched`, [L, U, d]."""
+        return weight.table(ctx.run, self._feature_site(ctx), touched)
 
-    def own_table(self, ctx: ForwardContext, weight: InputWeight) -> torch.Tensor:
+    def own_table(
+        self, ctx: ForwardContext, weight: InputWeight, touched: Touched | None = None
+    ) -> torch.Tensor:
         """Return :meth:`table` with rows for roots whose identity is hidden, [1|L, V … 2 V, d]."""
         if not self.shape.mask.active:
-            return self.table(ctx, weight)
-        return weight.table_for_roots(ctx.run, self._feature_site(ctx))
+            return self.table(ctx, weight, touched)
+        return weight.table_for_roots(ctx.run, self._feature_site(ctx), touched)
 
     def _feature_site(self, ctx: ForwardContext) -> Dropout:
         """Return the site that drops elements of features, where they are all that there is."""

@@ -18,16 +18,8 @@ import torch
 from honlearn.engine.adjacency import directed_means
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.neighborhoods import ExactNeighborhood, Hop, Neighborhood, SelfMask
-from honlearn.engine.propagate import (
-    Lookups,
-    LookupSites,
-    gather,
-    lookup_layer,
-    max_rows,
-    product,
-    sum_rows,
-    take,
-)
+from honlearn.engine.products import product
+from honlearn.engine.propagate import Lookups, LookupSites, gather, lookup_layer, max_rows, sum_rows, take
 from honlearn.engine.sampled import SampledNeighborhood
 from honlearn.engine.weights import Generators, glorot, split_width, zeros
 from honlearn.errors import ParameterError, check_choice, check_integer
@@ -51,8 +43,9 @@ class MeanLayer(Layer):
         """Return the rows of this layer, [L, R, width]; of a first layer, unless it is the last, look-ups."""
         weights = (self.own, self.into, self.out_of)
         if x is None:
-            own = self.own_table(ctx, self.own)
-            into, out_of = self.table(ctx, self.into), self.table(ctx, self.out_of)
+            touched = hop.touched or (None, None, None)
+            own = self.own_table(ctx, self.own, touched[0])
+            into, out_of = (self.table(ctx, *both) for both in zip(weights[1:], touched[1:], strict=True))
             sites = LookupSites(*self.input_sites(ctx), self.hidden_site(ctx))
             looked_up = Lookups(ctx.run, hop, (own, into, out_of), self.bias, sites)
             return looked_up.rows(activated=False) if self.shape.last else looked_up
@@ -108,8 +101,11 @@ class MaxPoolLayer(Layer):
         run, still = ctx.run, ctx.site(0, "own", 0.0)
         if x is None:
             sites = self.input_sites(ctx)
-            tables = [self.table(ctx, w) for w in (self.pool_into, self.pool_out_of)]
-            own = sum_rows(run, hop.own, hop.rows, self.own_table(ctx, self.own), sites[0])
+            touched = hop.touched or (None, None, None)
+            pools = self.pool_into, self.pool_out_of
+            tables = [self.table(ctx, *both) for both in zip(pools, touched[1:], strict=True)]
+            table = self.own_table(ctx, self.own, touched[0])
+            own = sum_rows(run, hop.own, hop.rows, table, sites[0])
         else:
             sites = (still, still, still)
             tables = [product(run, x, self.pool_into), product(run, x, self.pool_out_of)]
@@ -119,7 +115,8 @@ class MaxPoolLayer(Layer):
         out_of = max_rows(run, hop.out_of, hop.rows, tables[1], sites[2])
         pooled = torch.relu(torch.cat([into, out_of], 2) + self.pool_bias[:, None])
         width = into.shape[2]
-        z = torch.cat([own, pooled[..., :width] @ self.into, pooled[..., width:] @ self.out_of], 2)
+        halves = product(run, pooled[..., :width], self.into), product(run, pooled[..., width:], self.out_of)
+        z = torch.cat([own, *halves], 2)
         z = z + self.bias[:, None]
         return z if self.shape.last else self.drop_hidden(ctx, hop, torch.relu(z))
 

@@ -76,7 +76,8 @@ class Calibrated:
         weights = examples.weights[rows].astype(np.float64)
         self.temperature_ = choose_temperature(known.proba, known.labels, weights)
         self.fit_counts_ = None
-        if rows.any() and self.network_.n_entities * len(self.classes_) <= MOST_COUNTS:
+        kept = all(fitted.searched is not None for fitted in results)
+        if kept and rows.any() and self.network_.n_entities * len(self.classes_) <= MOST_COUNTS:
             components = zip(self.components_, results, strict=True)
             crossed = [
                 Crossed(fitted.held, self._before_refit(one, fitted), one.share) for one, fitted in components

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from honlearn.ensemble.fitting import Searched, joined_held
+from honlearn.ensemble.learner_training import Searched, joined_held
 from honlearn.ensemble.training import Held
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner

@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.ensemble import Architecture, count_parameters
-from honlearn.ensemble.fitting import Fitted, Searched, forget_checkpoints
+from honlearn.ensemble.fitting import Fitted, forget_checkpoints
+from honlearn.ensemble.learner_training import Searched
 from honlearn.ensemble.loop import State, TrainingOptions
 from honlearn.errors import check_integer
 from honlearn.learners import Learner
@@ -53,6 +54,7 @@ _NOT_DECIDING = (
     "n_threads",
     "checkpoint",
     "checkpoint_seconds",
+    "memory",
     "verbose",
     "random_state",
 )
@@ -242,9 +244,13 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
         self.ensemble_ = self._fitted_model.restore(state)
         self.n_parameters_ = count_parameters(self.ensemble_)
 
+    def _sampled(self, kinds: Sequence[Learner], network: HigherOrderNetwork) -> tuple[Learner, ...]:
+        """Return the learners with fan-outs where they are chosen; a subclass says when."""
+        return tuple(kinds)
+
     def _predicting(self, model: Any, **settings: Any) -> Any:
         """Return the model that predicts: as it was fitted, but with fan-outs and `settings` as set now."""
-        now = self._kinds()
+        now = self._sampled(self._kinds(), model.network)
         if len(now) == len(model.shape.kinds):
             kinds = tuple(_with_fan_outs(*both) for both in zip(model.shape.kinds, now, strict=True))
             if described(kinds) != described(model.shape.kinds):

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ class FitFacts:
     finished : when, in UTC.
     versions : of honlearn and of what it computes with.
     scores : of the whole model on what was held back (:mod:`honlearn.tasks.held_scores`), where known.
+    notes : what the fit has decided by itself, such as fan-outs and groups of learners on a large network.
     """
 
     unit: str
@@ -54,6 +55,7 @@ class FitFacts:
     finished: str
     versions: Mapping[str, str]
     scores: Mapping[str, float] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ def read_facts(folder: str | os.PathLike[str], config_digest: str) -> FitFacts |
         fields.text("finished"),
         {name: used.text(name) for name in used.values},
         dict(scores.values),
+        tuple(fields.texts("notes")) if fields.has("notes") else (),
     )
 
 

@@ -19,8 +19,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from honlearn.ensemble.ensemble import Architecture
-from honlearn.ensemble.fitting import Searched
 from honlearn.ensemble.growing_bag import forget_rounds
+from honlearn.ensemble.learner_training import Searched
 from honlearn.ensemble.loop import TrainingOptions
 from honlearn.ensemble.pair_inference import PairInference
 from honlearn.ensemble.pair_inputs import FEATURES, PairSource, Scaling

@@ -190,7 +190,8 @@ def _training(model: Described) -> Section:
     facts = model.facts
     if facts is None:
         return {}
-    return {"seconds": facts.seconds, "cpu_seconds": facts.cpu_seconds, "finished": facts.finished}
+    found = {"seconds": facts.seconds, "cpu_seconds": facts.cpu_seconds, "finished": facts.finished}
+    return found | ({"notes": "; ".join(facts.notes)} if facts.notes else {})
 
 
 def _versions(model: Described) -> Section:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from honlearn.engine.weights import Features
 from honlearn.ensemble.ensemble import Architecture
 from honlearn.ensemble.examples import Examples, n_parts, splits
-from honlearn.ensemble.fitting import Fitted, Searched, forget_checkpoints
+from honlearn.ensemble.fitting import Fitted, forget_checkpoints
+from honlearn.ensemble.learner_training import Searched
 from honlearn.ensemble.loop import TrainingOptions
 from honlearn.ensemble.node_model import NodeModel
 from honlearn.errors import check_integer
@@ -38,6 +39,7 @@ from honlearn.tasks.component import Component
 from honlearn.tasks.estimator import EnsembleEstimator, with_power
 from honlearn.tasks.inputs import Labels, Names, Weights
 from honlearn.tasks.kernel_part import KernelPart
+from honlearn.tasks.large import LargeNetworks
 from honlearn.tasks.nested import AUTO, as_learners
 from honlearn.tasks.pool import Place, Pool, Selected
 from honlearn.tasks.settings import Training
@@ -55,7 +57,7 @@ class Prepared(NamedTuple):
     examples: Examples
 
 
-class NodeFitting(Calibrated, EnsembleEstimator):
+class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
     """The part of a node classifier that fits."""
 
     variant: Any
@@ -73,7 +75,7 @@ class NodeFitting(Calibrated, EnsembleEstimator):
 
     def _fit(self, X: Names, y: Labels, sample_weight: Weights | None) -> None:
         self.seed_ = root_seed(self.random_state)
-        self._readings, self._one_step = {}, {}
+        self._readings, self._one_step, self._notes = {}, {}, []
         given = (X, y, sample_weight)
         if self._is_auto():
             self._fit_pool(*given)
@@ -81,7 +83,8 @@ class NodeFitting(Calibrated, EnsembleEstimator):
             self._fit_plain(*given)
         self.n_parameters_ = sum(one.n_parameters for one in self.components_)
         self.in_fit_ = np.ones(self.network_.n_entities, bool)
-        del self._readings, self._one_step
+        self.notes_ = tuple(self._notes)
+        del self._readings, self._one_step, self._notes
         self.__dict__.pop("_choice", None)
 
     def _is_auto(self) -> bool:
@@ -106,8 +109,8 @@ class NodeFitting(Calibrated, EnsembleEstimator):
         self._options(self._shape(n_classes), n_nodes)
         check.draws(self._owner, self.n_draws)
 
-    def _shape(self, n_classes: int, kinds: Sequence[Learner] | None = None) -> Architecture:
-        kinds = self._kinds() if kinds is None else kinds
+    def _shape(self, n_classes: int, kinds: Sequence[Learner] | None = None, on: Any = None) -> Architecture:
+        kinds = self._sampled(self._kinds() if kinds is None else kinds, self.network_ if on is None else on)
         return check.architecture(self._owner, self, n_classes, self.network_.n_entities, kinds)
 
     @property
@@ -154,10 +157,12 @@ class NodeFitting(Calibrated, EnsembleEstimator):
     ) -> list[Searched]:
         prepared, network = self._prepare(*examples), candidate.network
         features = check.user_features(self.features, network, self._read(network, prepared, False).learned)
-        shape, run = self._shape(len(prepared.classes), candidate.kinds), self._runtime()
+        shape, run = self._shape(len(prepared.classes), candidate.kinds, network), self._runtime()
         options = self._options(shape, len(prepared.examples), self._judging())
+        model = self._model_on(network, shape, features)
+        size = self._group_size(model, len(prepared.examples), options)
         with run.threads():
-            return self._model_on(network, shape, features).search(run, prepared.examples, options, learners)
+            return model.search(run, prepared.examples, options, learners, size)
 
     # --- one kind of learner, or a mix that was named ------------------------------------------------
 
@@ -174,8 +179,9 @@ class NodeFitting(Calibrated, EnsembleEstimator):
         self.path_vectors_ = reading.learned
         shape = self._shape(len(classes))
         options, run, model = self._options(shape, len(known)), self._runtime(), self._model(shape)
+        size = self._group_size(model, len(known), options)
         with run.threads():
-            fitted = model.fit(run, known, options, lambda p: self._fingerprint(p, known.arrays()))
+            fitted = model.fit(run, known, options, lambda p: self._fingerprint(p, known.arrays()), size)
         kernel = self._kernel_of(reading, prepared)
         self._resolve_kernel(kernel, fitted, known)
         self.kernel_parts_ = KernelPart.of({"": (self.network_, reading.kernel, kernel)}, {"": 1.0})
@@ -313,7 +319,8 @@ class NodeFitting(Calibrated, EnsembleEstimator):
             part = share / learned if learned > 0 else 1 / len(selected.components)
             reading = self._read(candidate.network, prepared, False)
             vectors = reading.learned
-            shape = dataclasses.replace(self._shape(len(prepared.classes), candidate.kinds), n_learners=count)
+            whole = self._shape(len(prepared.classes), candidate.kinds, candidate.network)
+            shape = dataclasses.replace(whole, n_learners=count)
             features = check.user_features(self.features, candidate.network, vectors)
             model = self._model_on(candidate.network, shape, features)
             options = self._component_options(shape, len(known), training, number)
@@ -325,6 +332,7 @@ class NodeFitting(Calibrated, EnsembleEstimator):
                     options,
                     rounds,
                     lambda p, k=candidate.key: self._fingerprint(p + k, known.arrays()),  # type: ignore[misc]
+                    self._group_size(model, len(known), options),
                 )
             space = reading.space(candidate.network)
             components.append(Component.of(model, fitted.state, part, fitted.best_epochs, vectors, space))

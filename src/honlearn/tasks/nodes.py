@@ -154,7 +154,8 @@ class DGEClassifier(NodeFitting):
         classes, known = self._prepare(X, y, sample_weight)
         facts, held = clock.facts("nodes", classes[known.labels], known.nodes), self.held_back_.known()
         proba, truth = tempered(held.proba, self.temperature_), held.labels
-        self.fit_facts_ = replace(facts, scores=held_scores(proba, truth) | held_set_scores(proba, truth))
+        scores = held_scores(proba, truth) | held_set_scores(proba, truth)
+        self.fit_facts_ = replace(facts, scores=scores, notes=self.notes_)
         return self
 
     def _saved_shape(self) -> Architecture:

@@ -22,6 +22,7 @@ from honlearn.ensemble.pair_folds import NEGATIVES
 from honlearn.ensemble.pairs import OPERATORS
 from honlearn.errors import ParameterError, check_choice, check_integer, check_real, listed
 from honlearn.learners import Learner
+from honlearn.sizes import parse_size
 
 # How many pairs are seen in a training, at most, unless max_epochs says otherwise.
 _PAIRS_SEEN = 2_000_000
@@ -46,6 +47,10 @@ class Training(BaseEstimator):  # type: ignore[misc]
     `checkpoint` names a file that is written every `checkpoint_seconds`; a `fit` that finds it goes on from
     there to the same result, and removes it when done. `device` is ``"cpu"``, ``"cuda"`` or ``"mps"``.
 
+    `memory` is the most that the process may take, such as ``"4GB"``; None is what is available. Where all
+    learners of a bag are too many, they are trained in groups, one after another, to the same result. (Links
+    do not read it.)
+
     None means, for nodes: batches of an eighth of the examples, 16 to 512; 100 epochs, a patience of 5, 0.25
     held back, refit 0.5. For links: batches of a 48th of the pairs, 32 to 2048; as many epochs as let two
     million pairs pass, 8 to 50; a patience of 5, 0.1 held back, no refit. A learner may have defaults of its
@@ -64,6 +69,7 @@ class Training(BaseEstimator):  # type: ignore[misc]
     checkpoint: str | PathLike[str] | None = None
     checkpoint_seconds: float = 60.0
     device: str = "cpu"
+    memory: str | int | None = None
 
     def options(
         self,
@@ -94,6 +100,8 @@ class Training(BaseEstimator):  # type: ignore[misc]
         if size is None:
             size = _batch_size(task, n_examples, open_.get("n_batches"))
         checkpoint = self.checkpoint
+        if self.memory is not None:
+            parse_size(owner, "training.memory", self.memory)
         return TrainingOptions(
             learning_rate=real("learning_rate", 0, open_below=True),
             batch_size=check_integer(owner, "batch_size", size, 1),

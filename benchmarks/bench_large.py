@@ -1,0 +1,190 @@
+"""Large networks: memory of a fit against its estimate, steps that do not grow with entities, path vectors.
+
+    python benchmarks/bench_large.py [--scale 1] [--only fit,million,steps,vectors] [--json FILE]
+
+`fit` trains 16 learners on a network of 192,000 nodes and 8 million edges, `million` on a million entities,
+each for few epochs in a process of its own: CPU seconds, the measured peak, the estimate, and how many
+learners trained at a time. `steps` is the time of one sampled step of one learner on 100,000 and on a million
+entities. `vectors` compares path vectors by sketching with exact ones: time, and the share of the squares of
+the singular values that they hold. Sizes are times the scale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+import honlearn as hl
+from honlearn.engine.context import ForwardContext
+from honlearn.engine.optimizer import Adam
+from honlearn.engine.runtime import Runtime
+from honlearn.ensemble import memory
+from honlearn.ensemble.ensemble import Architecture, Ensemble, surroundings
+from honlearn.hon import embedding
+from honlearn.hon.edgelist import from_edges
+from honlearn.learners import SAGE
+
+FITS = {"fit": (17_428, 175_000, 8_000_000), "million": (1_000_000, 0, 9_000_000)}
+CLASSES, LABELLED = 8, 4_000
+
+
+def network(entities: int, contexts: int, edges: int, seed: int = 0) -> Any:
+    """Return a network with communities, uneven degrees and contexts of one step of memory."""
+    random = np.random.default_rng(seed)
+    popular = random.permutation(np.arange(1, entities + 1) ** -0.7)
+    ends = np.cumsum(popular) / popular.sum()
+    names = np.char.zfill(np.arange(entities).astype(str), 7).astype(object)
+
+    def drawn(count: int) -> Any:
+        return np.minimum(np.searchsorted(ends, random.random(count)), entities - 1)
+
+    labels = names
+    if contexts:
+        pairs = np.unique(np.stack([drawn(2 * contexts), drawn(2 * contexts)], 1), axis=0)
+        pairs = random.permutation(pairs[pairs[:, 0] != pairs[:, 1]])[:contexts]
+        labels = np.concatenate([names, names[pairs[:, 0]] + "|" + names[pairs[:, 1]]])
+    source, target = random.integers(0, len(labels), edges), drawn(edges)
+    # Every entity has an edge, so that there are as many as asked for.
+    source[:entities] = np.arange(entities)
+    ends_of = np.stack([source, target], 1)
+    ends_of = np.unique(ends_of[ends_of[:, 0] != ends_of[:, 1]], axis=0)
+    weights = random.integers(1, 9, len(ends_of))
+    return from_edges(labels[ends_of[:, 0]].tolist(), labels[ends_of[:, 1]].tolist(), weights)
+
+
+def fit_here(name: str, scale: float, learners: int, limit: str | None) -> dict[str, Any]:
+    """Fit in this process and return what it took."""
+    hon = network(*(int(size * scale) for size in FITS[name]))
+    random = np.random.default_rng(1)
+    nodes = random.permutation(hon.n_entities)[:LABELLED]
+    labels = nodes % CLASSES
+    before = memory.resident_memory()
+    _reset_peak()
+    training = hl.Training(max_epochs=2, patience=2, memory=limit)
+    model = hl.DGEClassifier(hon, "sage", n_learners=learners, training=training, n_threads=1, random_state=0)
+    told: list[memory.Estimate] = []
+    estimate = memory.estimate
+
+    def kept(*given: Any) -> memory.Estimate:
+        told.append(estimate(*given))
+        return told[-1]
+
+    memory.estimate = kept
+    started = time.process_time()
+    model.fit([hon.vocabulary.names[i] for i in nodes], labels)
+    sizes = memory.group_size(told[0], limit, "DGEClassifier", True) or learners
+    return {
+        "what": f"{name}: {hon.n_entities:,} entities, {hon.n_nodes:,} nodes, {hon.n_edges:,} edges",
+        "learners": learners,
+        "cpu_s": round(time.process_time() - started, 1),
+        "peak_mb": round(_peak() / 1e6),
+        "before_mb": round(before / 1e6),
+        "estimate_mb": round((before + told[0].total(sizes)) / 1e6),
+        "notes": "; ".join(model.notes_),
+    }
+
+
+def _reset_peak() -> None:
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak() -> int:
+    try:
+        text = Path("/proc/self/status").read_text()
+        return int(text.split("VmHWM:")[1].split()[0]) * 1024
+    except (OSError, IndexError, ValueError):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def fit_apart(name: str, scale: float, learners: int, limit: str | None) -> dict[str, Any]:
+    """Fit in a process of its own, whose memory is its own."""
+    words = [name, str(scale), str(learners), limit or ""]
+    code = "import sys, json, bench_large as b; n, s, l, m = sys.argv[1:]; "
+    code += "print(json.dumps(b.fit_here(n, float(s), int(l), m or None)))"
+    folder = str(Path(__file__).parent)
+    path = os.pathsep.join([folder, str(Path(hl.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    out = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    return dict(json.loads(out.stdout.splitlines()[-1]))
+
+
+def sampled_step(entities: int, repeat: int) -> dict[str, Any]:
+    """Return the CPU milliseconds of a sampled step of one learner."""
+    hon = network(entities, 0, 3 * entities)
+    kind = SAGE(fan_outs=(64, 1)).resolved("nodes")
+    shape = Architecture("bag", False, 1, CLASSES, hon.n_entities, (kind,))
+    ensemble, near, run = Ensemble(shape, 0, [0]), surroundings(hon, shape, False), Runtime(n_threads=1)
+    optimizer, times = Adam(ensemble, run, 0.01, 1e-7, 0.0), []
+    random = np.random.default_rng(2)
+    for step in range(repeat + 1):
+        roots = random.integers(0, hon.n_entities, (1, min(512, entities))).astype(np.int32)
+        started = time.process_time()
+        with run.step():
+            ctx = ForwardContext(run, np.array([7], np.uint64), step, training=True)
+            logits = ensemble(roots, near, ctx)
+            F.cross_entropy(logits[0], torch.from_numpy(roots[0] % CLASSES).long()).backward()
+            optimizer.step()
+            optimizer.clear()
+        times.append(time.process_time() - started)
+    ms = 1000 * float(np.median(times[1:]))
+    return {"what": f"sampled step, {hon.n_entities:,} entities", "cpu_ms": round(ms, 2)}
+
+
+def vectors(entities: int, dimensions: int, exact: bool) -> dict[str, Any]:
+    """Return the time of sketched path vectors, and with `exact` what they lose."""
+    steps = embedding.steps_to_others(network(entities, 0, 20 * entities), 1)
+    both = embedding.sparse.hstack([embedding.information(some, 1.0) for some in (steps, steps.T)]).tocsr()
+    started = time.process_time()
+    values = embedding.sketched(both, dimensions)[1]
+    row = {"what": f"{dimensions} path vectors of {entities:,}", "sketched_s": time.process_time() - started}
+    if exact:
+        started = time.process_time()
+        best = embedding._leading(both, dimensions)[1]
+        row |= {"exact_s": time.process_time() - started, "squares": (values**2).sum() / (best**2).sum()}
+    return {name: round(value, 4) if isinstance(value, float) else value for name, value in row.items()}
+
+
+def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
+    parser = argparse.ArgumentParser(description="Benchmark of large networks")
+    parser.add_argument("--scale", type=float, default=float(os.environ.get("SCALE", 1)))
+    parser.add_argument("--only", default="fit,million,steps,vectors")
+    parser.add_argument("--learners", type=int, default=16)
+    parser.add_argument("--memory", default=None)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args(arguments)
+    rows, scale = [], options.scale
+    for name in options.only.split(","):
+        if name in FITS:
+            made = [fit_apart(name, scale, options.learners, options.memory)]
+        elif name == "steps":
+            made = [sampled_step(max(int(size * scale), 40), 5) for size in (100_000, 1_000_000)]
+        else:
+            made = [vectors(max(int(17_000 * scale), 100), min(64, max(int(64 * scale), 8)), True)]
+        for row in made:
+            print(json.dumps(row), flush=True)
+        rows += made
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+    return rows
+
+
+if __name__ == "__main__":
+    main()
