@@ -31,8 +31,8 @@ MOST_SEARCHED = 1 << 27
 class Part:
     """Learners that are trained together: their numbers, and the ensemble that they make.
 
-    `kind` is the place of their kind in a mixed bag; `is_group`: they are one group of several of a bag, which
-    has `total` learners.
+    `kind` is the place of their kind in a mixed bag; `is_group`: they are one group of several of a bag,
+    which has `total` learners.
     """
 
     shape: Architecture
