@@ -112,6 +112,7 @@ class ExactNeighborhood:
 
     rows_a_root = 1
     is_exact = True
+    _computes_all = False
 
     def __init__(
         self,
@@ -123,7 +124,6 @@ class ExactNeighborhood:
         self.n_nodes, self.n_layers, self.mask = network.n_nodes, n_layers, mask
         self.base, self.is_mean = network.base, adjacency.is_mean
         self._parts, self._loop = adjacency.parts, adjacency.loop
-        self._computes_all = False
         self._everyone = np.arange(network.n_nodes, dtype=np.int32)[None]
         self._own = single(network.n_nodes, self._everyone)
         parts = tuple(over_entities(part, network.base, adjacency.merges) for part in adjacency.parts)
