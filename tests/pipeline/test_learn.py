@@ -83,7 +83,7 @@ def test_the_run_can_be_drawn_again(learned, tmp_path) -> None:
     facts = read_learned(out / "run")
     assert facts is not None
     assert len(facts.entities) == len(found.predictions)
-    page = write_report(out / "run", tmp_path / "again.html").read_text()
+    page = write_report(out, tmp_path / "again.html").read_text()
     assert found.headline in page
 
 

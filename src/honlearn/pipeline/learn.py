@@ -33,11 +33,12 @@ from honlearn.pipeline.reading import Confirm, ReadSummary, read_table
 from honlearn.pipeline.validation import FIRST_ORDER, folds_for, plan_validation, validate
 from honlearn.pipeline.words import Memories, closing, headline, memories
 from honlearn.results.artefacts import write_network
+from honlearn.results.runs import LEARNED_RUN
 
 _OWNER = "learn"
 # Small learners of one kind on one network: for a first look.
 QUICK: Mapping[str, Any] = {"learner": "sage", "n_learners": 8, "widths": (64, 64)}
-MODEL, RUN, NETWORK, PAGE = "model", "run", "network.hon", "report.html"
+MODEL, RUN = "model", LEARNED_RUN
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ from honlearn.stored import Fields, read_json
 if TYPE_CHECKING:
     from honlearn.hon.network import HigherOrderNetwork
 
+# Where ``honlearn learn`` keeps the run of its validation.
+LEARNED_RUN = "run"
 Found = TypeVar("Found")
 
 
@@ -128,7 +130,7 @@ class Run:
 
 def read_run(folder: str | os.PathLike[str]) -> Run:
     """Return the run in a folder that ``honlearn evaluate`` made."""
-    root = Path(folder)
+    root = _run_folder(Path(folder))
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in read_records(root):
         asked = record.configuration
@@ -139,6 +141,12 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
         for (task, _), records in groups.items()
     ]
     return Run(root, sorted(studies, key=lambda study: study.finished, reverse=True), _about(root))
+
+
+def _run_folder(folder: Path) -> Path:
+    """Return the run folder that is meant: that in a folder of ``honlearn learn``, else the folder itself."""
+    inside = folder / LEARNED_RUN
+    return inside if (inside / FILE).is_file() and not (folder / FILE).exists() else folder
 
 
 def read_records(folder: Path) -> list[Record]:
