@@ -88,7 +88,7 @@ class DGELinkPredictor(EnsembleEstimator):
     >>> lp = DGELinkPredictor(hon, SAGE(widths=(12, 12)), 4, training=Training(max_epochs=30), random_state=0)
     >>> lp = lp.fit()
     >>> lp.predict_proba([("a0", "a1"), ("a0", "b1")]).shape, lp.recommend("a0", top=3).columns.tolist()[:3]
-    ((2, 2), ['neighbor', 'probability', 'disagreement'])
+    ((2, 2), ['neighbor', 'probability', 'q_value'])
     """
 
     task: ClassVar[str] = "links"
