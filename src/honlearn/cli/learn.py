@@ -35,7 +35,7 @@ def learn(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Folder for everything.")],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Eight small learners on one network: a first look.")
+        bool, typer.Option("--quick", help="Six small learners on one network: a first look.")
     ] = False,
     alpha: Annotated[
         float, typer.Option(metavar="SHARE", help="How often a prediction set may lack the true class.")

@@ -37,7 +37,7 @@ from honlearn.results.runs import LEARNED_RUN
 
 _OWNER = "learn"
 # Small learners of one kind on one network: for a first look.
-QUICK: Mapping[str, Any] = {"learner": "sage", "n_learners": 8, "widths": (64, 64)}
+QUICK: Mapping[str, Any] = {"learner": "sage", "n_learners": 6, "widths": (64, 64)}
 MODEL, RUN = "model", LEARNED_RUN
 
 
@@ -106,7 +106,7 @@ def learn(
     output : a folder for everything that is made; None keeps it in memory (``result.save(folder)``).
     order : how many entities a node may remember at most, itself included.
     alpha : how often a prediction set may lack the true class.
-    quick : eight small learners of one kind on the network of significant contexts, for a first look.
+    quick : six small learners of one kind on the network of significant contexts, for a first look.
     folds : parts of the labelled nodes for the validation.
     settings : parameters of :class:`honlearn.DGEClassifier`, such as ``{"n_learners": 32}``.
     random_state : seed of everything random.
