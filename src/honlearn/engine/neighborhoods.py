@@ -136,7 +136,7 @@ class ExactNeighborhood:
         self._first = Hop(self._everyone, single(len(own), own[None]), parts, loop=self._loop)
 
     def with_all_rows(self) -> ExactNeighborhood:
-        """Return the same where every layer but the last computes all nodes, whoever the roots are.
+        """Return the same where every layer but the last computes all nodes, for any roots.
 
         Else rows are those near the roots of all learners, and what is summed over rows is rounded by how
         many there are: a learner would depend on its company.

@@ -76,7 +76,7 @@ class Runtime:
             kernel(0, n_learners, *arguments)
             return
         if self._pool is None:
-            # A new thread has torch's own default, not what threads() says of the calling one.
+            # A new thread has torch's own default, not the number that threads() sets for the calling one.
             self._pool = ThreadPoolExecutor(self.n_threads, "honlearn", torch.set_num_threads, (1,))
         ends = [n_learners * part // parts for part in range(parts + 1)]
         work = [self._pool.submit(kernel, a, b, *arguments) for a, b in itertools.pairwise(ends)]

@@ -4,7 +4,7 @@ In: a :class:`Part` (the learners and the ensemble that they make), options, and
 :class:`TrainedLearners`, plain values that can be sent from one process to another. A search finds how many
 epochs are best for each learner, on a validation part. Then learners go on from the weights that were found,
 on all examples, for `refit` times as many epochs; with `restart` they are trained anew for so many. Learners
-of a bag come out the same to the byte, whoever is trained beside them.
+of a bag come out the same to the byte, with any learners beside them.
 """
 
 from __future__ import annotations

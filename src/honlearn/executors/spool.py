@@ -1,4 +1,4 @@
-"""Values in files, for workers of one machine: written once by whoever has them, read where they are needed.
+"""Values in files, for workers of one machine: written once by their process, read where they are needed.
 
 In: values that pickle. Out: tickets, small things that are sent instead and read on the other side. A shared
 input is kept by the process that has read it, so that it is read once for each worker.

@@ -45,7 +45,7 @@ MODEL, RUN = "model", LEARNED_RUN
 class Reports:
     """What is called while a result is made; the default says nothing.
 
-    step : with a line that names what begins.
+    step : with the name of each step as it starts.
     note : with a line worth knowing.
     watch : makes the watch of a validation from the number of its fits, as a context manager.
     goes_on_if : with the question whether a stopped call would go on.
@@ -60,7 +60,7 @@ class Reports:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """The options of a call, checked."""
 
     order: int
@@ -121,7 +121,7 @@ def learn(
         ``headline``, ``summary``, ``predictions``, ``model``, ``network``, ``validation``, ``html``.
     """
     check_alpha(_OWNER, alpha)
-    asked = _Asked(
+    asked = Asked(
         check_integer(_OWNER, "order", order, 2),
         alpha,
         quick,
@@ -146,7 +146,7 @@ def _learn(
     table: Any,
     labels: tuple[list[str], list[str]] | None,
     folder: Path,
-    asked: _Asked,
+    asked: Asked,
     reading: Mapping[str, Any],
 ) -> Learned:
     asked.reports.step("reading the paths")
@@ -175,7 +175,7 @@ def _with_labels(
     found: Memories,
     labels: tuple[list[str], list[str]],
     folder: Path,
-    asked: _Asked,
+    asked: Asked,
 ) -> Learned:
     source, spec = _source(counts, asked)
     data = _data(source, counts, labels, asked)
@@ -215,7 +215,7 @@ def _with_labels(
     )
 
 
-def _source(counts: GramCounts, asked: _Asked) -> tuple[HigherOrderNetwork | GramCounts, ModelSpec]:
+def _source(counts: GramCounts, asked: Asked) -> tuple[HigherOrderNetwork | GramCounts, ModelSpec]:
     """Return what the model learns from, and the model."""
     entry = find_model("dge-bag", "nodes")
     if asked.quick:
@@ -227,7 +227,7 @@ def _data(
     source: HigherOrderNetwork | GramCounts,
     counts: GramCounts,
     labels: tuple[list[str], list[str]],
-    asked: _Asked,
+    asked: Asked,
 ) -> NodeData:
     """Return the labelled nodes that are in the network, and the two inputs that are compared."""
     data = NodeData.of(source, *labels, "both" if isinstance(source, HigherOrderNetwork) else "gk")

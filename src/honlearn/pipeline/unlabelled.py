@@ -28,14 +28,14 @@ from honlearn.results.summary import summarise, write_summary
 if TYPE_CHECKING:
     import pandas
 
-    from honlearn.pipeline.learn import _Asked
+    from honlearn.pipeline.learn import Asked
 
 # Pairs without a link that are scored, and those that are kept.
 _CANDIDATES, _KEPT = 5000, 200
 
 
 def learn_unlabelled(
-    paths: Paths, counts: GramCounts, summary: ReadSummary, found: Memories, run: Path, asked: _Asked
+    paths: Paths, counts: GramCounts, summary: ReadSummary, found: Memories, run: Path, asked: Asked
 ) -> Learned:
     """Return how well next steps are predicted, which links to expect, and communities."""
     import pandas as pd
@@ -83,7 +83,7 @@ def _best_order(memory: Memory) -> int:
     return best
 
 
-def _next_steps(paths: Paths, order: int, run: Path, asked: _Asked) -> Memory:
+def _next_steps(paths: Paths, order: int, run: Path, asked: Asked) -> Memory:
     """Compare orders on held-out paths, for the page; return how much each saves."""
     data = NextData.by_path(paths, min(asked.folds, paths.total), asked.seed)
     jobs = plan_next(data, ["back-off"], order)
