@@ -202,7 +202,7 @@ def test_errors_are_one_line(honlearn: Run, files: Files, tmp_path: Path) -> Non
 
 
 def test_a_killed_training_goes_on_to_the_same_model(honlearn: Run, files: Files, tmp_path: Path) -> None:
-    settings = ("--set", "n_learners=2", "widths=6,6", "max_epochs=300", "patience=300", "n_threads=1")
+    settings = ("--set", "n_learners=2", "widths=6,6", "max_epochs=60", "patience=60", "n_threads=1")
     words = ["train", *files, *settings, "--set", "checkpoint_seconds=0"]
     assert honlearn(*words, "-o", tmp_path / "whole").code == 0
     folder = tmp_path / "killed"

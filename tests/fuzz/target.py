@@ -29,7 +29,7 @@ class Target:
     name: str
     make: Callable[[Path], None]
     use: Callable[[Path], None]
-    cases: int = 200
+    cases: int = 120
     seconds: int = 20
 
 

@@ -105,7 +105,7 @@ def test_the_first_pair_is_drawn_in_proportion_to_the_weights_of_its_ends(
     expected = np.outer(a, b) * possible_pairs(linked, SIZE, directed)
     expected = expected if directed else np.triu(expected)
     monkeypatch.setattr(negatives, "end_weights", lambda *given: (a, b))  # fitted once, not for each draw
-    random, seen, draws = np.random.default_rng(3), np.zeros((SIZE, SIZE)), 4000
+    random, seen, draws = np.random.default_rng(3), np.zeros((SIZE, SIZE)), 1500
     for _ in range(draws):
         u, v = draw_by_degree(random, 1, (out, into), linked, directed)[0]
         seen[u, v] += 1

@@ -14,7 +14,7 @@ from honlearn import DGEClassifier, Training
 from honlearn.datasets.planted import synthetic
 from honlearn.learners import SAGE
 
-FOLDS = StratifiedKFold(5, shuffle=True, random_state=7)
+FOLDS = StratifiedKFold(4, shuffle=True, random_state=7)
 
 
 @pytest.mark.parametrize("variant", ["bag", "pool"])
@@ -40,7 +40,7 @@ def test_wiki_in_seconds(shared: Path) -> None:
     nodes = np.array(list(hon.vocabulary))
     y = np.array([labels[node] for node in nodes])
     train, test = next(FOLDS.split(nodes, y))
-    model = DGEClassifier(hon, n_learners=4, training=Training(refit=0), random_state=0, n_threads=1)
+    model = DGEClassifier(hon, "sage", 4, training=Training(refit=0), random_state=0, n_threads=1)
     model.fit(nodes[train], y[train])
     assert model.score(nodes[test], y[test]) > 0.65
     uncertain = model.entropy(nodes[test]) > 1
