@@ -71,7 +71,10 @@ def cross_sets(
     aggregate: str,
     levels: Sequence[float],
 ) -> np.ndarray:
-    """Return sets of entities (`codes`) by the learners that held the examples of each group back."""
+    """Return sets of entities (`codes`) by the learners that held the examples of each group back.
+
+    MAPIE takes classes from the examples, so one of which none was held back is in no set.
+    """
     from mapie.classification import CrossConformalClassifier
 
     _, held, labels = known
@@ -79,11 +82,14 @@ def cross_sets(
     for number, (mixed, own) in enumerate(group_proba(parts, kernel, known[0])):
         groups[own] = number
         tables.append(np.concatenate([tempered(held, temperature), tempered(mixed, temperature)[codes]]))
-    every = np.stack(tables).astype(np.float64)
-    every /= every.sum(2, keepdims=True)
+    every, there = np.stack(tables).astype(np.float64), np.unique(labels)
+    out = np.zeros((len(codes), every.shape[2], len(levels)), bool)
+    every = every[:, :, there] / every[:, :, there].sum(2, keepdims=True)
+    labels = np.searchsorted(there, labels)
     rows, n = np.arange(every.shape[1])[:, None], len(labels)
     conformal = CrossConformalClassifier(
         Rows(every, groups), confidence_level=list(levels), conformity_score="lac", cv=PredefinedSplit(groups)
     )
     conformal.fit_conformalize(rows[:n], labels)
-    return np.asarray(conformal.predict_set(rows[n:], agg_scores=aggregate)[1])
+    out[:, there] = conformal.predict_set(rows[n:], agg_scores=aggregate)[1]
+    return out
