@@ -116,7 +116,9 @@ def of_mapie(
 
     parts, kernel, known, temperature = compared
     levels, held = [level / 100 for level in LEVELS], tempered(known[1], temperature)
-    masks = {f"mapie split {score}": split_sets(held, known[2], proba, score, levels) for score in ("lac", "aps")}
+    masks = {
+        f"mapie split {score}": split_sets(held, known[2], proba, score, levels) for score in ("lac", "aps")
+    }
     for way in ("crossval", "mean"):
         masks[f"mapie cross {way}"] = cross_sets(parts, kernel, known, temperature, codes, way, levels)
     found: dict[str, dict[str, float]] = {name: {} for name in masks}
