@@ -7,12 +7,12 @@ In each split 70 % of the labelled nodes, drawn at random, are trained on and th
 ``predict_set`` with each score. ``--generated`` makes a new network for each split: rail grids with labels in
 twelve zones, 8 % of them wrong, and planted networks with noise; a choice among scores that is made on these
 has seen no node of the data that figures are given for. Means and standard errors over splits, for 80, 90 and
-95 %; splits of one data set overlap, so their standard errors are too small. *below* counts the splits in which
-what is asked lies above the binomial interval (95 %) of the test nodes; 2.5 % of the splits would, were
-coverage exact and nothing but the test nodes random. ``--mapie`` adds sets of MAPIE on the same probabilities.
+95 %; splits of one data set overlap, so their standard errors are too small. *below* counts the splits in
+which what is asked lies above the binomial interval (95 %) of the test nodes; 2.5 % of the splits would, were
+coverage exact and nothing but the test nodes random. ``--mapie`` adds sets of MAPIE on our probabilities.
 
 The last row has the calibration error of the test nodes of all splits together, and beside it the error that
-probabilities which are right would have on as many nodes: it is never below 0, so noise alone makes it positive.
+probabilities which are right would have on as many nodes: it is never below 0, so noise makes it positive.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Tested(NamedTuple):
     proba: np.ndarray
 
 
-def tested(case: Case, split: int, learner: str, n_learners: int, with_mapie: bool = False) -> Tested:
+def tested(case: Case, split: int, learner: str, n_learners: int, with_mapie: bool) -> Tested:
     """Fit on a part of the nodes and return what sets of the others are worth."""
     order = np.random.default_rng(split).permutation(len(case.nodes))
     cut = round(TRAINED * len(order))
@@ -104,7 +104,8 @@ def tested(case: Case, split: int, learner: str, n_learners: int, with_mapie: bo
     proba = model.predict_proba(case.nodes[test])
     if with_mapie:
         codes = case.network.vocabulary.codes(case.nodes[test].tolist())
-        found |= of_mapie(compared.call_args.args, codes, truth, proba)
+        as_held = tempered(proba, model.held_temperature_ / model.temperature_)
+        found |= of_mapie(compared.call_args.args, codes, truth, as_held)
     return Tested(found, truth, proba)
 
 
@@ -116,9 +117,9 @@ def of_mapie(
 
     parts, kernel, known, temperature = compared
     levels, held = [level / 100 for level in LEVELS], tempered(known[1], temperature)
-    masks = {
-        f"mapie split {score}": split_sets(held, known[2], proba, score, levels) for score in ("lac", "aps")
-    }
+    masks = {}
+    for score in ("lac", "aps"):
+        masks[f"mapie split {score}"] = split_sets(held, known[2], proba, score, levels)
     for way in ("crossval", "mean"):
         masks[f"mapie cross {way}"] = cross_sets(parts, kernel, known, temperature, codes, way, levels)
     found: dict[str, dict[str, float]] = {name: {} for name in masks}

@@ -1,6 +1,6 @@
 """Prediction sets of MAPIE on probabilities that a honlearn classifier has: for comparison, no part of it.
 
-In: what a fit compared (the arguments of ``honlearn.tasks.crossed.count_fits``) and the final probabilities of
+In: what a fit compared (arguments of ``honlearn.tasks.crossed.count_fits``) and the final probabilities of
 test nodes. Out: masks bool [B, C, levels]. *Split* calibrates MAPIE's split conformal classifier on held-back
 probabilities and asks it for the final ones. *Cross* gives its cross-conformal classifier the learners that
 held each node back, as the models of its folds, so that it compares by the probabilities that ours compares
@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from honlearn.tasks.crossed import Crossed, Kernel, group_proba
-from honlearn.tasks.temperature import tempered
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import PredefinedSplit
+
+from honlearn.tasks.crossed import Crossed, Kernel, group_proba
+from honlearn.tasks.temperature import tempered
 
 
 class Rows(ClassifierMixin, BaseEstimator):
