@@ -33,6 +33,7 @@ def test_the_benchmark_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ]  # fmt: skip
     # With 17 nodes to calibrate on, a set of 95 % leaves out nothing.
     assert (rows[2]["coverage"], rows[2]["mean_size"]) == (1.0, 2.0)
+    assert rows[2]["below"] == 0
     assert rows[-1]["splits"] == 1
     sys.modules.pop("bench_node_sets")
 
@@ -44,6 +45,13 @@ def test_the_calibration_error_is_that_of_all_splits(monkeypatch: pytest.MonkeyP
     random = np.random.default_rng(0)
     proba, truth = random.dirichlet(np.ones(3), 60), random.integers(0, 3, 60)
     parts = [bench.Tested({}, truth[:20], proba[:20]), bench.Tested({}, truth[20:], proba[20:])]
-    assert bench.calibration_error(parts) == pytest.approx(reliability(truth, proba).error)
+    error, of_noise = bench.calibration_error(parts)
+    assert error == pytest.approx(reliability(truth, proba).error)
+    # Classes that are drawn from the probabilities leave noise alone.
+    sure, right = proba.max(1), proba.cumsum(1)
+    drawn = [(right > random.random(60)[:, None]).argmax(1) for _ in range(300)]
+    found = [reliability(one, proba).error for one in drawn]
+    assert of_noise == pytest.approx(np.mean(found), rel=0.1)
+    assert 0 < of_noise < error < sure.mean()
     assert len(set(bench.generated(0).labels)) == 12
     sys.modules.pop("bench_node_sets")

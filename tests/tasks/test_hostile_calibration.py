@@ -27,6 +27,16 @@ def test_a_temperature_out_of_range(model: Path, tmp_path: Path, temperature: An
     copy = repaired(model, tmp_path / "copy", put("uncertainty.temperature", temperature))
     with pytest.raises(FormatError, match="'temperature' must be a number"):
         load_model(copy)
+    if temperature is not None:
+        copy = repaired(model, tmp_path / "held", put("uncertainty.held_temperature", temperature))
+        with pytest.raises(FormatError, match="'held_temperature' must be a number"):
+            load_model(copy)
+
+
+def test_a_model_with_one_temperature_has_it_for_both(model: Path, tmp_path: Path) -> None:
+    copy = repaired(model, tmp_path / "copy", put("uncertainty.held_temperature", None))
+    again = load_model(copy)
+    assert again.held_temperature_ == again.temperature_ == load_model(model).temperature_
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_shares_of_members_and_kernel_sum_to_one(tmp_path: Path) -> None:
     whole, member = hl.model_card(tmp_path)["held_back"]
     assert member["log_loss"] == pytest.approx(model.history_["validation_loss"].min())
     known = model.held_back_.known()
-    proba = tempered(known.proba, model.temperature_)
+    proba = tempered(known.proba, model.held_temperature_)
     assert whole["accuracy"] == pytest.approx((proba.argmax(1) == known.labels).mean())
     assert whole["examples"] == len(known.labels)
     assert hl.model_card(tmp_path)["calibration"]["temperature"] == model.temperature_

@@ -14,7 +14,7 @@ from honlearn import DGEClassifier, load_model
 from honlearn.ensemble.examples import Examples, splits
 from honlearn.ensemble.training import Held
 from honlearn.errors import InputError, ParameterError, UnknownNodeError
-from honlearn.tasks.crossed import Crossed, Kernel, count_fits
+from honlearn.tasks.crossed import Crossed, Kernel, count_fits, mean_confidence
 from honlearn.tasks.held_back import HeldBack
 from honlearn.tasks.prediction_sets import PredictionSets
 from honlearn.tasks.temperature import tempered
@@ -31,6 +31,13 @@ def fitted() -> DGEClassifier:
 @pytest.fixture(scope="module")
 def nodes() -> list[str]:
     return list(communities()[1])
+
+
+def at_held_temperature(model: DGEClassifier, names: list[str]) -> Any:
+    """Return what members and kernel predict, at the temperature of the held-back predictions."""
+    kernel = model.kernel_proba_[model.network_.vocabulary.codes(names)]
+    mixed = (1 - model.kernel_share_) * model.member_proba(names).mean(0) + model.kernel_share_ * kernel
+    return tempered(mixed, model.held_temperature_)
 
 
 def test_held_back_predictions_are_mixed_as_the_model_mixes() -> None:
@@ -68,6 +75,7 @@ def test_a_node_is_compared_by_the_learners_that_held_the_example_back() -> None
         parts, Kernel(kernel[:size], 0.25), (mixed.is_known, known.proba, known.labels), temperature
     )
     own = tempered(known.proba, temperature)
+    sure = []
     for node in range(size):
         for code in range(3):
             fits = []
@@ -78,10 +86,14 @@ def test_a_node_is_compared_by_the_learners_that_held_the_example_back() -> None
                     p = p + 0.75 * share * np.mean([proba[row, node] for row in who], axis=0)
                 p = p ** (1 / temperature)
                 fits.append(own[i, labels[i]] <= (p / p.sum())[code])
+                sure.append((p / p.sum()).max())
             assert found.counts[node, code] == sum(fits)
             assert found.of_class[node, code] == sum(
                 fit for fit, label in zip(fits, labels, strict=False) if label == code
             )
+    every = np.arange(size, dtype=np.int32)
+    confidence = mean_confidence(parts, Kernel(kernel[:size], 0.25), mixed.is_known, every, temperature)
+    assert confidence == pytest.approx(np.mean(sure))
     values = found.p_values(np.array([3, 0], np.int32), False)
     assert np.allclose(values, (1 + found.counts[[3, 0]]) / 9)
     apart = found.p_values(np.array([3], np.int32), True)
@@ -102,22 +114,28 @@ def test_sets_of_a_fit_are_those_of_the_search(nodes: list[str]) -> None:
     held, votes = model.held_back_.known(), model.votes(nodes)[0]
     parts = splits(held.labels, 0.25, model.seed_, range(4))[1]
     assert sorted(set(np.concatenate(parts).tolist())) == list(range(30))
-    own = tempered(held.proba, model.temperature_)
+    own = tempered(held.proba, model.held_temperature_)
     sets = model.predict_set(nodes, 0.2)
     for place in range(len(nodes)):
         fits = np.zeros(len(model.classes_))
         for i in range(30):
             who = [learner for learner, positions in enumerate(parts) if i in positions]
-            p = tempered(votes[who, place].mean(0, keepdims=True), model.temperature_)[0]
+            p = tempered(votes[who, place].mean(0, keepdims=True), model.held_temperature_)[0]
             fits += own[i, held.labels[i]] <= p + 1e-7
         assert np.abs(sets.p_values[place] - (1 + fits) / 31).max() <= 1.01 / 31
+    # The whole model is as sure of the nodes without a label as those learners are.
+    sure = [
+        tempered(votes[[i in some for some in parts], 1::2].mean(0), model.held_temperature_).max(1).mean()
+        for i in range(30)
+    ]
+    assert model.predict_proba(nodes[1::2]).max(1).mean() == pytest.approx(np.mean(sure), abs=1e-5)
 
 
 def test_sets_of_the_whole_model_by_counting(fitted: DGEClassifier, nodes: list[str]) -> None:
     held = fitted.held_back_.known()
-    proba = tempered(held.proba, fitted.temperature_)
+    proba = tempered(held.proba, fitted.held_temperature_)
     tested = nodes[1::2]
-    score = 1.0 - fitted.predict_proba(tested).astype(float)
+    score = 1.0 - at_held_temperature(fitted, tested).astype(float)
     scores = 1.0 - proba[np.arange(30), held.labels].astype(float)
     brute = (1 + (scores[:, None, None] >= score).sum(0)) / 31
     sets = fitted.predict_set(tested, 0.2, score="lac")
@@ -131,8 +149,8 @@ def test_sets_of_the_whole_model_by_counting(fitted: DGEClassifier, nodes: list[
 def test_smoothed_scores_by_hand(fitted: DGEClassifier, nodes: list[str], apart: bool) -> None:
     held, hon, weight = fitted.held_back_.known(), fitted.network_, 0.4
     names = list(hon.vocabulary)
-    proba = {name: fitted.predict_proba([name])[0].astype(float) for name in names}
-    for code, row in zip(held.nodes, tempered(held.proba, fitted.temperature_), strict=True):
+    proba = {name: at_held_temperature(fitted, [name])[0].astype(float) for name in names}
+    for code, row in zip(held.nodes, tempered(held.proba, fitted.held_temperature_), strict=True):
         proba[names[code]] = row.astype(float)
     near: dict[str, dict[str, float]] = {name: {} for name in names}
     for source, target, w in zip(hon.base[hon.sources], hon.base[hon.indices], hon.weights, strict=True):
@@ -204,7 +222,7 @@ def test_saved_sets_are_the_same(given: dict[str, Any], tmp_path: Path, nodes: l
     model = make_classifier(hon, **{**GIVEN, "max_epochs": 2, **given}).fit(nodes[::2], y[::2])
     model.save(tmp_path / "model")
     again = load_model(tmp_path / "model")
-    assert again.temperature_ == model.temperature_
+    assert (again.temperature_, again.held_temperature_) == (model.temperature_, model.held_temperature_)
     for score in ("jackknife", "aps"):
         ours, theirs = (one.predict_set(nodes, 0.1, score=score) for one in (model, again))
         assert ours.p_values.tobytes() == theirs.p_values.tobytes()

@@ -21,12 +21,12 @@ from honlearn.ensemble.fitting import Fitted
 from honlearn.errors import InputError, ParameterError, check_choice, check_real
 from honlearn.stored import Fields
 from honlearn.tasks import parameters as check
-from honlearn.tasks.crossed import NAMES, Crossed, FitCounts, Kernel, count_fits
+from honlearn.tasks.crossed import NAMES, Crossed, FitCounts, Kernel, count_fits, mean_confidence
 from honlearn.tasks.held_back import PREFIX, HeldBack
 from honlearn.tasks.inputs import Names
 from honlearn.tasks.prediction_sets import PredictionSets, SetCalibration
 from honlearn.tasks.smoothed import AUTO, smoothed_p_values
-from honlearn.tasks.temperature import WIDEST, choose_temperature, tempered
+from honlearn.tasks.temperature import WIDEST, choose_temperature, matching_temperature, tempered
 
 if TYPE_CHECKING:
     import pandas
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 MOST_COUNTS = 1_000_000
 # Entities that learners predict at once.
 _BLOCK = 16_384
+# How many entities without a label tell how sure the whole model is, and how few are too few.
+_MOST_UNLABELLED, _FEWEST_UNLABELLED = 2_048, 20
 
 
 class Calibrated:
@@ -47,6 +49,8 @@ class Calibrated:
 
     held_back_: HeldBack
     temperature_: float = 1.0
+    # That of the held-back predictions; scores of prediction sets are compared at this one.
+    held_temperature_: float = 1.0
     fit_counts_: FitCounts | None = None
     if TYPE_CHECKING:
         components_: list[Component]
@@ -67,15 +71,15 @@ class Calibrated:
             """Return the class probabilities of each member, [L, B, C]; a subclass's."""
 
     def _calibrate(self, results: Sequence[Fitted], examples: Examples) -> None:
-        """Set what is known of the examples held back, the temperature and what is implied for new nodes."""
+        """Set what is known of the examples held back, the temperatures, and the counts of sets."""
         shares = [one.share for one in self.components_]
         parts = list(zip((fitted.held for fitted in results), shares, strict=True))
         kernel = (self.kernel_proba_, self.kernel_share_)
         self.held_back_ = HeldBack.mixed(parts, examples, len(self.classes_), *kernel)
         known, rows = self.held_back_.known(), self.held_back_.is_known
         weights = examples.weights[rows].astype(np.float64)
-        self.temperature_ = choose_temperature(known.proba, known.labels, weights)
-        self.fit_counts_ = None
+        self.held_temperature_ = choose_temperature(known.proba, known.labels, weights)
+        self.temperature_, self.fit_counts_ = self.held_temperature_, None
         kept = all(fitted.searched is not None for fitted in results)
         if kept and rows.any() and self.network_.n_entities * len(self.classes_) <= MOST_COUNTS:
             components = zip(self.components_, results, strict=True)
@@ -84,7 +88,19 @@ class Calibrated:
             ]
             of_kernel = None if self.kernel_proba_ is None else Kernel(self.kernel_proba_, self.kernel_share_)
             told = (rows, known.proba, known.labels)
-            self.fit_counts_ = count_fits(crossed, of_kernel, told, self.temperature_)
+            self.fit_counts_ = count_fits(crossed, of_kernel, told, self.held_temperature_)
+            self._match_temperature(crossed, of_kernel)
+
+    def _match_temperature(self, crossed: Sequence[Crossed], kernel: Kernel | None) -> None:
+        """Set the temperature at which the whole model is as sure of unlabelled nodes as who held back."""
+        codes = np.setdiff1d(np.arange(self.network_.n_entities, dtype=np.int32), self.held_back_.nodes)
+        if len(codes) < _FEWEST_UNLABELLED:
+            return
+        some = codes[np.unique(np.linspace(0, len(codes) - 1, _MOST_UNLABELLED).astype(np.int64))]
+        held = (self.held_back_.is_known, some, self.held_temperature_)
+        confidence = mean_confidence(crossed, kernel, *held)
+        self.temperature_ = 1.0
+        self.temperature_ = matching_temperature(self.predict_proba(self._named(some)), confidence)
 
     def _before_refit(self, component: Component, fitted: Fitted) -> NDArray[np.float32]:
         """Return what the learners of a component predicted for all entities at the end of the search.
@@ -111,8 +127,12 @@ class Calibrated:
 
     def _set_calibration(self) -> SetCalibration:
         known = self.held_back_.known()
-        proba = tempered(known.proba, self.temperature_)
+        proba = tempered(known.proba, self.held_temperature_)
         return SetCalibration(proba, known.labels, self._named(known.nodes), self.seed_)
+
+    def _as_held(self, proba: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return probabilities of the whole model [B, C] at the temperature of the held-back ones."""
+        return tempered(proba, self.held_temperature_ / self.temperature_)
 
     def _named(self, codes: NDArray[np.int32]) -> list[str]:
         return [self.network_.vocabulary[int(code)] for code in codes]
@@ -170,7 +190,7 @@ class Calibrated:
             values = self.fit_counts_.p_values(codes, apart)
         elif weight == 0:
             given = self.predict_proba(names) if proba is None else proba
-            values = self._set_calibration().p_values(given, names, rule, apart)
+            values = self._set_calibration().p_values(self._as_held(given), names, rule, apart)
         else:
             values = smoothed_p_values(self, codes, rule, weight, share, apart)
         trained = np.isin(codes, self.held_back_.nodes)
@@ -241,7 +261,7 @@ def _entropy(proba: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def uncertainty_config(model: Calibrated) -> dict[str, Any]:
     """Return what of the calibration of a model is no tensor."""
-    return {"temperature": model.temperature_}
+    return {"temperature": model.temperature_, "held_temperature": model.held_temperature_}
 
 
 def uncertainty_tensors(model: Calibrated) -> dict[str, torch.Tensor]:
@@ -252,8 +272,11 @@ def uncertainty_tensors(model: Calibrated) -> dict[str, torch.Tensor]:
 
 def restore_uncertainty(model: Calibrated, config: Fields, tensors: Mapping[str, torch.Tensor]) -> None:
     """Set the calibration of a classifier that is loaded, all of it checked."""
-    config.only("temperature")
+    config.only("temperature", "held_temperature")
     model.temperature_ = config.number("temperature", 1 / WIDEST, WIDEST)
+    # Models of before had one temperature for both.
+    name = "held_temperature" if config.has("held_temperature") else "temperature"
+    model.held_temperature_ = config.number(name, 1 / WIDEST, WIDEST)
     entities, classes = model.network_.n_entities, len(model.classes_)
     model.fit_counts_ = FitCounts.of_tensors(tensors, PREFIX, (entities, classes), config.where)
     rest = {name: tensor for name, tensor in tensors.items() if name.removeprefix(PREFIX) not in NAMES}

@@ -15,7 +15,7 @@ guaranteed, and what is not: ``docs/uncertainty.md``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -113,23 +113,49 @@ def count_fits(
     before a temperature, and their classes [h].
     """
     is_known, held, labels = known
+    size, n_classes = parts[0].proba.shape[1:]
+    of_truth = _scores(tempered(held, temperature))[np.arange(len(labels)), labels]
+    counts, of_class = (np.zeros((size, n_classes), np.int32) for _ in range(2))
+    for mixed, own in group_proba(parts, kernel, is_known):
+        scores = _scores(tempered(mixed, temperature))
+        counts += _no_better(scores, of_truth[own])
+        for code in np.unique(labels[own]):
+            of_class[:, code] += _no_better(scores[:, code], of_truth[own & (labels == code)])
+    return FitCounts(counts, of_class, np.bincount(labels, minlength=n_classes).astype(np.int64))
+
+
+def group_proba(
+    parts: Sequence[Crossed], kernel: Kernel | None, is_known: NDArray[np.bool_]
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
+    """Yield what the same learners predict for all entities [V, C], and which examples they held back [h]."""
     share = 0.0 if kernel is None else kernel.share
     weights = (1 - share) * np.concatenate([_weights(one, len(is_known)) for one in parts], 1)[is_known]
     given = np.concatenate([one.proba for one in parts])
-    size, n_classes = given.shape[1:]
-    of_truth = _scores(tempered(held, temperature))[np.arange(len(labels)), labels]
-    counts, of_class = (np.zeros((size, n_classes), np.int32) for _ in range(2))
-    # Examples that the same learners held back are compared at once.
     groups, group = np.unique(weights, axis=0, return_inverse=True)
     for number, row in enumerate(groups):
         mixed = np.tensordot(row[row > 0], given[row > 0].astype(np.float64), 1)
         if kernel is not None:
             mixed += share * kernel.proba
-        scores, own = _scores(tempered(mixed.astype(np.float32), temperature)), group.ravel() == number
-        counts += _no_better(scores, of_truth[own])
-        for code in np.unique(labels[own]):
-            of_class[:, code] += _no_better(scores[:, code], of_truth[own & (labels == code)])
-    return FitCounts(counts, of_class, np.bincount(labels, minlength=n_classes).astype(np.int64))
+        yield mixed.astype(np.float32), group.ravel() == number
+
+
+def mean_confidence(
+    parts: Sequence[Crossed],
+    kernel: Kernel | None,
+    is_known: NDArray[np.bool_],
+    codes: NDArray[np.int32],
+    temperature: float,
+) -> float:
+    """Return how sure the learners that held an example back are of these entities.
+
+    The mean, over the examples and the entities, of the largest probability at the temperature.
+    """
+    total, count = 0.0, 0
+    for mixed, own in group_proba(parts, kernel, is_known):
+        sure = tempered(mixed[codes].astype(np.float64), temperature).max(1)
+        total += float(sure.mean()) * int(own.sum())
+        count += int(own.sum())
+    return total / count
 
 
 def _scores(proba: NDArray[np.float32]) -> Rows:

@@ -89,7 +89,7 @@ class DGEClassifier(NodeFitting):
         What was chosen in the fit, and a table of all that was tried.
     temperature_, held_back_
         How far probabilities are sharpened (below 1) or flattened, and what they were for the nodes trained
-        on, each by the learners that did not see its label.
+        on, each by the learners that did not see its label (``held_temperature_`` is the temperature there).
 
     Examples
     --------
@@ -153,7 +153,7 @@ class DGEClassifier(NodeFitting):
         self._fit(X, y, sample_weight)
         classes, known = self._prepare(X, y, sample_weight)
         facts, held = clock.facts("nodes", classes[known.labels], known.nodes), self.held_back_.known()
-        proba, truth = tempered(held.proba, self.temperature_), held.labels
+        proba, truth = tempered(held.proba, self.held_temperature_), held.labels
         scores = held_scores(proba, truth) | held_set_scores(proba, truth)
         self.fit_facts_ = replace(facts, scores=scores, notes=self.notes_)
         return self

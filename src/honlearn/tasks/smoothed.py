@@ -89,8 +89,8 @@ def smoothed_p_values(
     asked = np.concatenate([known.nodes, codes])
     # Only these and their neighbours have a score.
     needed = np.unique(np.concatenate([asked, shares[asked].indices])).astype(np.int32)
-    proba = model.predict_proba(model._named(needed))
-    proba[np.searchsorted(needed, known.nodes)] = tempered(known.proba, model.temperature_)
+    proba = model._as_held(model.predict_proba(model._named(needed)))
+    proba[np.searchsorted(needed, known.nodes)] = tempered(known.proba, model.held_temperature_)
     scores = np.zeros((model.network_.n_entities, proba.shape[1]))
     scores[needed] = scores_of(score, model.seed_, proba, model._named(needed))
     nodes, labels = known.nodes, known.labels

@@ -1,12 +1,16 @@
-"""Temperature: how sure a prediction is, corrected on held-back predictions where that clearly helps.
+"""Temperature: how sure a prediction is, corrected on held-back predictions where that helps.
 
 In: probabilities [n, C] of held-back examples and their classes. Out: a temperature T for
 
     q_c ∝ p_c^(1/T),
 
 below 1 where predictions are less sure than they are right (means of many learners are), above 1 where they
-are too sure. It is 1, no change, unless the gain in log loss is more than its standard error on examples that
-the temperature was not fitted to.
+are too sure. It is 1, no change, unless log loss gains by it on examples that it was not fitted to.
+
+Held-back predictions are those of a few learners before their last training. The whole model has more
+learners, which makes it less sure, and these were trained for longer, which makes it surer; its temperature
+is the one at which it is as sure, on average over nodes without labels, as the learners whose predictions
+were held back (:func:`matching_temperature`).
 """
 
 from __future__ import annotations
@@ -16,9 +20,9 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 
-from honlearn.tasks.held import Gain, log_losses
+from honlearn.tasks.held import log_losses
 
 Rows = NDArray[np.float64]
 Proba = TypeVar("Proba", NDArray[np.float32], NDArray[np.float64])
@@ -41,7 +45,7 @@ def tempered(proba: Proba, temperature: float) -> Proba:
 
 
 def choose_temperature(proba: NDArray[np.float32], truth: NDArray[np.int64], weights: Rows) -> float:
-    """Return the temperature of held-back predictions [n, C], 1 where another does not clearly help."""
+    """Return the temperature of held-back predictions [n, C], 1 where another does not help."""
     if len(truth) < _FEWEST:
         return 1.0
     logs, part = np.log(np.maximum(proba.astype(np.float64), 1e-12)), np.arange(len(truth)) % _PARTS
@@ -50,9 +54,27 @@ def choose_temperature(proba: NDArray[np.float32], truth: NDArray[np.int64], wei
         rest, own = part != number, part == number
         found = _best(logs[rest], truth[rest], weights[rest])
         gains[own] = _losses(logs[own], truth[own], 1.0) - _losses(logs[own], truth[own], found)
-    gains *= weights / max(float(weights.mean()), 1e-12)
-    gain = Gain(float(gains.mean()), float(gains.std(ddof=1) / math.sqrt(len(gains))))
-    return _best(logs, truth, weights) if gain.is_clear else 1.0
+    return _best(logs, truth, weights) if float(weights @ gains) > 0 else 1.0
+
+
+def matching_temperature(proba: NDArray[np.float32], confidence: float) -> float:
+    """Return the temperature at which the largest of the probabilities [B, C] has this mean.
+
+    The mean falls as the temperature rises; out of reach, the temperature is the nearest allowed one.
+
+    >>> round(matching_temperature(np.array([[0.8, 0.2], [0.3, 0.7]]), 0.75), 3)
+    1.0
+    """
+
+    def excess(log: float) -> float:
+        return float(tempered(np.asarray(proba, np.float64), math.exp(log)).max(1).mean()) - confidence
+
+    least, most = -math.log(WIDEST), math.log(WIDEST)
+    if excess(least) <= 0:
+        return 1 / WIDEST
+    if excess(most) >= 0:
+        return WIDEST
+    return float(math.exp(brentq(excess, least, most, xtol=1e-6)))
 
 
 def _losses(logs: Rows, truth: NDArray[np.int64], temperature: float) -> Rows:
