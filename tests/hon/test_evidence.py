@@ -16,7 +16,8 @@ from scipy import special, stats
 import honlearn as hl
 from honlearn.errors import InputError, ParameterError
 from honlearn.hon.bayes_factor import bayes_factors
-from honlearn.hon.g_test import GTests, Rows, chi_square_tail, g_tests
+from honlearn.hon.g_test import GTests, chi_square_tail, g_tests
+from honlearn.hon.next_rows import Rows
 from honlearn.paths.paths import Paths
 
 

@@ -66,7 +66,7 @@ def grams_by_label(counts: hl.GramCounts, order: int) -> dict[str, tuple[int, in
     for m in range(1, order + 1):
         level = trie[m - 1]
         for i, gram in enumerate(labels):
-            d = float(divergence[m - 2][i]) if m > 1 else 0.0
+            d = float(divergence[m - 2].bits[i]) if m > 1 else 0.0
             found["|".join(gram)] = (int(level.count[i]), int(level.followed[i]), d)
         prefix = level.prefix(np.arange(len(trie[m])))
         labels = [[names[x], *labels[p]] for p, x in zip(prefix, trie[m].newest, strict=True)]

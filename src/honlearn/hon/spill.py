@@ -38,6 +38,13 @@ class SpilledRun:
         """Return rows in memory of their own."""
         return tuple(column.read(start, stop) for column in self.columns)
 
+    def put_zeros_in_front(self, dtype: type[np.generic]) -> None:
+        """Add a column of zeros before the others."""
+        zeros = DiskArray(dtype)
+        for start in range(0, len(self), BLOCK):
+            zeros.append(np.zeros(min(BLOCK, len(self) - start), dtype))
+        self.columns.insert(0, zeros)
+
     def rewritten(self, change: Callable[[Columns], None]) -> SpilledRun:
         """Return the run with its rows changed in place, block by block; this one is given up."""
         made = SpilledRun(self.read(0, 0))
