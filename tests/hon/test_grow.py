@@ -165,8 +165,8 @@ def test_a_vocabulary_that_outgrows_the_key_midway_changes_nothing() -> None:
     rng = np.random.default_rng(0)
     paths = [[f"n{x}" for x in rng.integers(0, 5 + i // 10, 6)] for i in range(400)]
     whole = Paths.from_lists(paths)
-    assert count.capacity(12) < len(whole.vocabulary)
-    assert max(chunk.codes.max() for chunk in [next(whole.chunks(100))]) < count.capacity(12)
+    assert count.NARROW.capacity(12) < len(whole.vocabulary)
+    assert max(chunk.codes.max() for chunk in [next(whole.chunks(100))]) < count.NARROW.capacity(12)
     chopped = Paths(whole.codes, whole.offsets, whole.vocabulary)
     chopped.chunks = lambda: Paths.chunks(whole, 100)  # type: ignore[method-assign]
     assert edges_of(hl.grow(chopped, 12, 0.5)) == oracle.grow(paths, 12, 0.5)

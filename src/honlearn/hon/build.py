@@ -283,7 +283,7 @@ def count_grams(
     read and counted apart: a number of local processes, ``"ray"`` or ``"ray://…"``, ``"dask"`` or the address
     of its scheduler, or any ``concurrent.futures.Executor``. `memory`, such as ``"500MB"``, is about how much
     counting may take: beyond it, sorted counts go to temporary files (TMPDIR) and are summed there, and the
-    arrays of the result are mapped from such files; windows of `order` + 1 entities that do not fit 64 bits
+    arrays of the result are mapped from such files; windows of `order` + 1 entities that do not fit 128 bits
     are counted in memory. The result is the same.
 
     >>> paths = [["A", "C", "D"], ["B", "C", "E"]] * 5
