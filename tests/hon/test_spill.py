@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import honlearn as hl
+from honlearn import disk_arrays
+from honlearn.disk_arrays import DiskArray
 from honlearn.errors import InputError, ParameterError
-from honlearn.hon import disk_arrays
 from honlearn.hon.build import GramCounts
 from honlearn.hon.count import WindowCounter
-from honlearn.hon.disk_arrays import DiskArray
 from honlearn.hon.keys import merge
 from honlearn.hon.spill import SpilledRun, merge_ranges
 from honlearn.paths.paths import PathChunk, Paths

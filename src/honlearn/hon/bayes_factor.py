@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.disk_arrays import BLOCK, let_go
+from honlearn.disk_arrays import BLOCK, let_go
 from honlearn.hon.next_rows import Rows
 from honlearn.hon.trie import seek
 from honlearn.jit import njit

@@ -282,7 +282,7 @@ def count_grams(
     With `n_workers` > 1, that many threads count while one reads. On an `executor` parts of the files are
     read and counted apart: a number of local processes, ``"ray"`` or ``"ray://…"``, ``"dask"`` or the address
     of its scheduler, or any ``concurrent.futures.Executor``. `memory`, such as ``"500MB"``, is about how much
-    counting may take: beyond it, sorted counts go to temporary files (TMPDIR) and are summed there, and the
+    counting may take: beyond it, rows of events and sorted counts go to temporary files (TMPDIR), and the
     arrays of the result are mapped from such files; windows of `order` + 1 entities that do not fit 128 bits
     are counted in memory. The result is the same.
 
@@ -297,7 +297,8 @@ def count_grams(
     if elsewhere and (n_workers != 1 or most is not None):
         other = f"n_workers={n_workers}" if n_workers != 1 else f"memory={memory!r}"
         raise ParameterError(f"{other} and executor={executor!r}: give one of the two")
-    source = as_source(paths, **reader_options)
+    # A quarter for the rows of events that wait to be put in order; the rest is for the counts.
+    source = as_source(paths, memory=None if most is None else most // 4, **reader_options)
     if elsewhere:
         from honlearn.hon.partitioned import count_on
 

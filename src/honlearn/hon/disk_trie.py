@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.disk_arrays import BLOCK, DiskArray, slices
+from honlearn.disk_arrays import BLOCK, DiskArray, slices
 from honlearn.hon.keys import END, Run, merge
 from honlearn.hon.spill import SpilledRun, merge_ranges
 from honlearn.hon.trie import (

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.disk_arrays import gather, nearby, slices
+from honlearn.disk_arrays import gather, nearby, slices
 from honlearn.hon.evidence import Evidence
 from honlearn.hon.keys import sort_and_sum
 from honlearn.hon.network import HigherOrderNetwork

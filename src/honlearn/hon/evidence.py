@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from honlearn.disk_arrays import gather
 from honlearn.hon.bayes_factor import bayes_factors
-from honlearn.hon.disk_arrays import gather
 from honlearn.hon.false_discovery import q_values
 from honlearn.hon.g_test import g_tests, testable
 from honlearn.hon.next_rows import take_rows, trie_rows

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.disk_arrays import let_go, where
+from honlearn.disk_arrays import let_go, where
 from honlearn.hon.exact_test import Scratch, exact_tests, log_steps, make_scratch, observe
 from honlearn.hon.next_rows import Rows
 from honlearn.hon.trie import seek

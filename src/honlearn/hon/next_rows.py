@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.disk_arrays import gather, nearby
+from honlearn.disk_arrays import gather, nearby
 from honlearn.hon.trie import Trie
 from honlearn.jit import njit
 

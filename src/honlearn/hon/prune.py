@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.disk_arrays import nearby, where
+from honlearn.disk_arrays import nearby, where
 from honlearn.hon.trie import Level, Trie, seek
 from honlearn.jit import njit
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.disk_arrays import BLOCK, DiskArray
+from honlearn.disk_arrays import BLOCK, DiskArray
 
 Columns = tuple[NDArray[Any], ...]
 Merge = Callable[[Any, Any], Any]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.disk_arrays import give_back, let_go
+from honlearn.disk_arrays import give_back, let_go
 from honlearn.hon.keys import END, FIRST, Run, sort_and_sum
 from honlearn.jit import njit
 

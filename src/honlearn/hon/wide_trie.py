@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.disk_arrays import BLOCK, DiskArray
+from honlearn.disk_arrays import BLOCK, DiskArray
 from honlearn.hon.disk_trie import link_on_disk
 from honlearn.hon.keys import END, FIRST
 from honlearn.hon.spill import Columns, SpilledRun, merge_ranges
