@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from honlearn.disk_arrays import BLOCK, DiskArray
 from honlearn.hon.disk_trie import link_on_disk
 from honlearn.hon.keys import END, FIRST
+from honlearn.hon.keys import sort_and_sum as sort_word
 from honlearn.hon.spill import Columns, SpilledRun, merge_ranges
 from honlearn.hon.trie import Level, Trie, dense_level, link_suffixes
 from honlearn.hon.wide_keys import WideRun, bits_at, merge, shifted, sort_and_sum
@@ -77,32 +78,48 @@ def _divided(piece: Columns, bits: int) -> tuple[WideRun, WideRun]:
 def _tails(ends: WideRun, order: int, bits: int) -> Iterator[WideRun]:
     """Yield the last 1 … k entities of paths, each length as sorted rows that are filled up with PAD."""
     highs, lows, counts = ends
+    width = (order + 1) * bits
     for length in range(1, order + 1):
-        to = np.empty(len(highs), np.uint64), np.empty(len(highs), np.uint64)
-        there = _move_left(highs, lows, length, order, bits, *to)
-        if there.any():
-            yield sort_and_sum(to[0][there], to[1][there], counts[there], (order + 1) * bits)
+        there, last_highs, last_lows = _last(highs, lows, length, order, bits)
+        if not there.any():
+            continue
+        run: WideRun = last_highs[there], last_lows[there], counts[there]
+        if length * bits <= 64:
+            # Most tails fit one word, which is sorted in half of the time.
+            keys, sums = sort_word(run[1], run[2], length * bits)
+            run = np.zeros(len(keys), np.uint64), keys, sums
+        elif length < order:  # else nothing was cut off, so they are distinct and sorted already
+            run = sort_and_sum(*run, length * bits)
+        _move_left(run[0], run[1], (order + 1 - length) * bits, width)
+        yield run
 
 
 @njit
-def _move_left(
-    highs: NDArray[np.uint64],
-    lows: NDArray[np.uint64],
-    length: int,
-    order: int,
-    bits: int,
-    to_highs: NDArray[np.uint64],
-    to_lows: NDArray[np.uint64],
-) -> NDArray[np.bool_]:
-    """Write rows that begin with the last `length` entities; return which paths have so many."""
-    mask, width = (np.uint64(1) << np.uint64(bits)) - np.uint64(1), (order + 1) * bits
+def _last(
+    highs: NDArray[np.uint64], lows: NDArray[np.uint64], length: int, order: int, bits: int
+) -> tuple[NDArray[np.bool_], NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return which paths have so many entities, and the last of them, in the lowest bits and without END."""
+    mask, width = (np.uint64(1) << np.uint64(bits)) - np.uint64(1), length * bits
     there = np.empty(len(lows), np.bool_)
+    to_highs, to_lows = np.empty_like(highs), np.empty_like(lows)
     for i in range(len(lows)):
         there[i] = bits_at(highs[i], lows[i], length * bits, mask) >= np.uint64(FIRST)
-        # END goes as well: it stands in the lowest bits.
-        low = lows[i] - np.uint64(END)
-        to_highs[i], to_lows[i] = shifted(highs[i], low, (order - length) * bits, width)
-    return there
+        high, low = highs[i] >> np.uint64(bits), bits_at(highs[i], lows[i], bits, ~np.uint64(0))
+        if width < 64:
+            low &= (np.uint64(1) << np.uint64(width)) - np.uint64(1)
+        if width <= 64:
+            high = np.uint64(0)
+        else:
+            high &= (np.uint64(1) << np.uint64(width - 64)) - np.uint64(1)
+        to_highs[i], to_lows[i] = high, low
+    return there, to_highs, to_lows
+
+
+@njit
+def _move_left(highs: NDArray[np.uint64], lows: NDArray[np.uint64], by: int, width: int) -> None:
+    """Move keys to the left end of `width` bits, in place."""
+    for i in range(len(lows)):
+        highs[i], lows[i] = shifted(highs[i], lows[i], by, width)
 
 
 class _Walk:
