@@ -18,6 +18,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 BASE = {
     "conformal",
     "deferred",
+    "disk_arrays",
     "errors",
     "executors",
     "hash_table",
@@ -33,7 +34,12 @@ BASE = {
     "writing",
 }
 # What stands at the start of the flow uses only errors, and these what is named.
-WITHIN_BASE = {"mixing": {"jit"}, "hash_table": {"jit", "mixing"}, "executors": {"interrupts"}}
+WITHIN_BASE = {
+    "mixing": {"jit"},
+    "hash_table": {"jit", "mixing"},
+    "executors": {"interrupts"},
+    "disk_arrays": {"sizes"},
+}
 FLOW = [
     "paths",
     "hon",

@@ -16,7 +16,8 @@ from scipy import special, stats
 import honlearn as hl
 from honlearn.errors import InputError, ParameterError
 from honlearn.hon.bayes_factor import bayes_factors
-from honlearn.hon.g_test import GTests, Rows, chi_square_tail, g_tests
+from honlearn.hon.g_test import GTests, chi_square_tail, g_tests
+from honlearn.hon.next_rows import Rows
 from honlearn.paths.paths import Paths
 
 
@@ -292,6 +293,18 @@ def test_alpha_keeps_the_significant_contexts_and_what_they_need() -> None:
     )
     assert counts.grow(min_support=10) == counts.grow(tau=1.0, min_support=10)
     assert counts.grow(tau=3) == counts.grow(tau=3, min_support=1)
+
+
+def test_scores_of_some_contexts_are_those_of_all() -> None:
+    rng = np.random.default_rng(4)
+    paths = [[f"e{i}" for i in rng.integers(0, 12, 6)] for _ in range(300)]
+    for level in hl.count_grams(paths, order=3).evidence().levels:
+        assert 0 < level.tested.sum() < len(level)
+        some = np.arange(0, len(level), 3)
+        for name in ("g", "df", "p", "q", "ln_bf", "posterior"):
+            everything = getattr(level, name)
+            assert np.array_equal(level.at(some, name), everything[some])
+            assert (everything[~level.tested] == (1 if name in "pq" else 0)).all()
 
 
 def test_the_file_keeps_the_rule_and_the_evidence(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def grams_by_label(counts: hl.GramCounts, order: int) -> dict[str, tuple[int, in
     for m in range(1, order + 1):
         level = trie[m - 1]
         for i, gram in enumerate(labels):
-            d = float(divergence[m - 2][i]) if m > 1 else 0.0
+            d = float(divergence[m - 2].bits[i]) if m > 1 else 0.0
             found["|".join(gram)] = (int(level.count[i]), int(level.followed[i]), d)
         prefix = level.prefix(np.arange(len(trie[m])))
         labels = [[names[x], *labels[p]] for p, x in zip(prefix, trie[m].newest, strict=True)]
@@ -165,8 +165,8 @@ def test_a_vocabulary_that_outgrows_the_key_midway_changes_nothing() -> None:
     rng = np.random.default_rng(0)
     paths = [[f"n{x}" for x in rng.integers(0, 5 + i // 10, 6)] for i in range(400)]
     whole = Paths.from_lists(paths)
-    assert count.capacity(12) < len(whole.vocabulary)
-    assert max(chunk.codes.max() for chunk in [next(whole.chunks(100))]) < count.capacity(12)
+    assert count.NARROW.capacity(12) < len(whole.vocabulary)
+    assert max(chunk.codes.max() for chunk in [next(whole.chunks(100))]) < count.NARROW.capacity(12)
     chopped = Paths(whole.codes, whole.offsets, whole.vocabulary)
     chopped.chunks = lambda: Paths.chunks(whole, 100)  # type: ignore[method-assign]
     assert edges_of(hl.grow(chopped, 12, 0.5)) == oracle.grow(paths, 12, 0.5)

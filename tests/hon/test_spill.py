@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import honlearn as hl
+from honlearn import disk_arrays
+from honlearn.disk_arrays import DiskArray
 from honlearn.errors import InputError, ParameterError
-from honlearn.hon import disk_arrays
 from honlearn.hon.build import GramCounts
-from honlearn.hon.count import WindowCounter, merge
-from honlearn.hon.disk_arrays import DiskArray
+from honlearn.hon.count import WindowCounter
+from honlearn.hon.keys import merge
 from honlearn.hon.spill import SpilledRun, merge_ranges
 from honlearn.paths.paths import PathChunk, Paths
 from honlearn.sizes import parse_size
@@ -129,6 +130,23 @@ def test_memory_that_was_let_go_comes_back_the_same() -> None:
     disk_arrays.let_go([mapped[10:], plain, np.empty(0)])
     array.close()
     assert np.array_equal(mapped, np.arange(5000))
+
+
+def test_walks_over_mapped_arrays_see_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk_arrays, "BLOCK", 100)
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 1000, 1234)
+    array = DiskArray(np.int64)
+    array.append(values)
+    mapped = array.mapped()
+    for places in (np.unique(rng.integers(0, 1234, 90)), np.array([0, 99, 100, 1233]), np.empty(0, np.int64)):
+        assert np.array_equal(disk_arrays.gather(mapped, places), values[places])
+    walked = [np.arange(1234)[part] for part in disk_arrays.nearby(np.arange(1234), (mapped,))]
+    assert [len(part) for part in walked] == [100] * 12 + [34]
+    found = disk_arrays.where(1234, lambda part: mapped[part] > 500, (mapped,))
+    assert np.array_equal(found, np.flatnonzero(values > 500))
+    disk_arrays.give_back([mapped, values])
+    assert np.array_equal(mapped, values)
 
 
 def test_a_full_disk_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:

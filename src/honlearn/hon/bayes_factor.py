@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.g_test import Rows
+from honlearn.disk_arrays import BLOCK, let_go
+from honlearn.hon.next_rows import Rows
 from honlearn.hon.trie import seek
 from honlearn.jit import njit
 
@@ -57,7 +58,10 @@ def bayes_factors(
     n = int(tested.sum())
     if not n:
         return BayesFactors(np.zeros(len(suffix)), np.zeros(len(suffix)), 1.0, 0.0)
-    q, known = _base(contexts, suffixes, suffix, tested)
+    q, known = np.ones(len(contexts.seen)), np.ones(len(suffix))
+    for start in range(0, len(suffix), BLOCK):
+        _base(contexts, suffixes, suffix, tested, start, min(start + BLOCK, len(suffix)), q, known)
+        let_go(suffixes)
     without = _ln_bayes_factors(contexts, q, known, tested, np.inf)
     best: dict[float, tuple[float, float, NDArray[np.float64]]] = {}
 
@@ -135,11 +139,17 @@ def _likelihood(ln_bf: NDArray[np.float64], share: float) -> float:
 
 @njit
 def _base(
-    contexts: Rows, suffixes: Rows, suffix: NDArray[np.int64], tested: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return q of each next step of each tested context, and from how many steps it is known, N − c + b."""
-    q, known = np.ones(len(contexts.seen)), np.ones(len(suffix))
-    for g in range(len(suffix)):
+    contexts: Rows,
+    suffixes: Rows,
+    suffix: NDArray[np.int64],
+    tested: NDArray[np.bool_],
+    start: int,
+    stop: int,
+    q: NDArray[np.float64],
+    known: NDArray[np.float64],
+) -> None:
+    """Write q of each next step of each tested context, and from how many steps it is known, N − c + b."""
+    for g in range(start, stop):
         if not tested[g]:
             continue
         s = suffix[g]
@@ -152,7 +162,6 @@ def _base(
             both = suffixes.seen[at]
             q[i] = (both - contexts.seen[i] + weight * both / total) / rest
         known[g] = rest
-    return q, known
 
 
 @njit

@@ -25,9 +25,9 @@ from honlearn.hon.evidence import Evidence, LevelEvidence, level_evidence, toget
 from honlearn.hon.merge import join_vocabularies, merge_tries
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import MAX_ORDER
-from honlearn.hon.prune import divergences, kept_contexts, pass_threshold
+from honlearn.hon.prune import Divergence, divergences, kept_contexts, pass_threshold, supported
 from honlearn.hon.statistics import DEFAULT_ALPHA, GrowParameters
-from honlearn.hon.trie import Trie, let_levels_go
+from honlearn.hon.trie import Trie
 from honlearn.hon.without_pairs import trie_without
 from honlearn.paths.pairs import Pairs
 from honlearn.paths.source import as_source
@@ -66,7 +66,7 @@ class GramCounts(CountQuestions):
     def __init__(self, trie: Trie, vocabulary: Vocabulary) -> None:
         self._trie = trie
         self.vocabulary = vocabulary
-        self._divergence: dict[int, tuple[int, NDArray[np.float64]]] = {}
+        self._divergence: dict[int, tuple[int, Divergence]] = {}
         self._levels: dict[int, LevelEvidence] = {}
         self._evidence: dict[int, Evidence] = {}
         self._steps: dict[int, StepModel] = {}
@@ -85,18 +85,18 @@ class GramCounts(CountQuestions):
         """Return the number of distinct grams of all lengths."""
         return sum(len(level) for level in self._trie)
 
-    def _divergences(self, order: int, min_support: int) -> list[NDArray[np.float64]]:
+    def _divergences(self, order: int, min_support: int) -> list[Divergence]:
         """Return D(g) of the contexts that `min_support` can keep, those among them that longer ones keep."""
         for m in range(2, order + 1):
             least, _ = self._divergence.get(m, (None, None))
             if least is None or least > min_support:
-                wanted = self._trie[m - 1].count >= min_support
+                wanted = supported(self._trie[m - 1], min_support)
                 self._divergence[m] = min_support, self._divergence_of(m, wanted)
         return [self._divergence[m][1] for m in range(2, order + 1)]
 
-    def _divergence_of(self, m: int, wanted: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def _divergence_of(self, m: int, contexts: NDArray[np.int64]) -> Divergence:
         below, level, extensions = self._trie[m - 2 : m + 1]
-        return divergences(level, extensions, below, wanted)
+        return divergences(level, extensions, below, contexts)
 
     def evidence(self, order: int | None = None) -> Evidence:
         """Return the evidence for every context of 2 … `order` entities, computed once.
@@ -136,7 +136,6 @@ class GramCounts(CountQuestions):
         divergence = self._divergences(order, parameters.min_support)
         passes = pass_threshold(self._trie, divergence, order, parameters.tau, parameters.min_support)
         kept = kept_contexts(self._trie, passes)
-        let_levels_go(self._trie)
         return build_network(self._trie, self.vocabulary, divergence, kept, parameters)
 
     def sample_network(self, seed: int, order: int | None = None) -> HigherOrderNetwork:
@@ -145,14 +144,14 @@ class GramCounts(CountQuestions):
         Contexts are drawn independently of each other; as everywhere, a kept context keeps its prefix. A
         context that was not tested is never drawn. The same counts and seed give the same network.
         """
-        order = check_integer(
-            "sample_network", "order", self.order if order is None else order, 1, self.order
-        )
+        order = self.order if order is None else order
+        order = check_integer("sample_network", "order", order, 1, self.order)
         seed = root_seed(seed)
         drawn = []
         for level in self.evidence(order).levels:
             rng = generator(seed, "sample_network", level.length)
-            drawn.append(rng.random(len(level)) < level.posterior)
+            chances = rng.random(len(level))[level.contexts]
+            drawn.append(level.flags(chances < level.scores.posterior))
         return self._network(drawn, GrowParameters(order, None, 1, seed=seed))
 
     def _network(self, passes: list[NDArray[np.bool_]], parameters: GrowParameters) -> HigherOrderNetwork:
@@ -163,7 +162,9 @@ class GramCounts(CountQuestions):
         order = parameters.order
         evidence = self.evidence(order)
         # Of the contexts that are kept, and no others.
-        divergence = [self._divergence_of(m, flags) for m, (flags, _) in enumerate(told, start=2)]
+        divergence = [
+            self._divergence_of(m, np.flatnonzero(flags)) for m, (flags, _) in enumerate(told, start=2)
+        ]
         return build_network(self._trie, self.vocabulary, divergence, told, parameters, evidence)
 
     def without(self, pairs: Pairs) -> GramCounts:
@@ -281,8 +282,8 @@ def count_grams(
     With `n_workers` > 1, that many threads count while one reads. On an `executor` parts of the files are
     read and counted apart: a number of local processes, ``"ray"`` or ``"ray://…"``, ``"dask"`` or the address
     of its scheduler, or any ``concurrent.futures.Executor``. `memory`, such as ``"500MB"``, is about how much
-    counting may take: beyond it, sorted counts go to temporary files (TMPDIR) and are summed there, and the
-    arrays of the result are mapped from such files; windows of `order` + 1 entities that do not fit 64 bits
+    counting may take: beyond it, rows of events and sorted counts go to temporary files (TMPDIR), and the
+    arrays of the result are mapped from such files; windows of `order` + 1 entities that do not fit 128 bits
     are counted in memory. The result is the same.
 
     >>> paths = [["A", "C", "D"], ["B", "C", "E"]] * 5
@@ -296,7 +297,8 @@ def count_grams(
     if elsewhere and (n_workers != 1 or most is not None):
         other = f"n_workers={n_workers}" if n_workers != 1 else f"memory={memory!r}"
         raise ParameterError(f"{other} and executor={executor!r}: give one of the two")
-    source = as_source(paths, **reader_options)
+    # A quarter for the rows of events that wait to be put in order; the rest is for the counts.
+    source = as_source(paths, memory=None if most is None else most // 4, **reader_options)
     if elsewhere:
         from honlearn.hon.partitioned import count_on
 
@@ -330,8 +332,7 @@ def grow(
     - With `tau` or `min_support` (1.0 and 1 unless given), by GrowHON's rule: seen at least `min_support`
       times, and different by more bits than tau·(m − 1) / log2(1 + frequency), m being the context's length.
     - With `alpha` 1 every context that something follows, with `min_support` if it was seen so often: a
-      network of
-      fixed order.
+      network of fixed order.
 
     A context is also kept where a longer one needs it. `n_workers`, `memory` and `executor` are those of
     :func:`honlearn.count_grams`; keywords beyond these are those of :func:`honlearn.read_paths`.

@@ -1,21 +1,23 @@
 """Counting a source of paths, chunk by chunk, on one thread or several.
 
 In: paths, or a stream larger than memory. Out: the trie of all counts. Which counter does the work depends on
-how many entities there are: packed keys (:mod:`honlearn.hon.count`) as long as a window fits 64 bits,
-numbered grams (:mod:`honlearn.hon.chain`) beyond.
+how many entities there are: packed keys (:mod:`honlearn.hon.count`) as long as a window fits two words of 64
+bits, numbered grams (:mod:`honlearn.hon.chain`) beyond.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import cast
 
 import numpy as np
 
 from honlearn.errors import InputError
 from honlearn.hon.chain import ChainCounter
-from honlearn.hon.count import WindowCounter, capacity
+from honlearn.hon.count import WindowCounter, packing_of
 from honlearn.hon.disk_trie import trie_from_pieces
+from honlearn.hon.keys import Run
 from honlearn.hon.trie import Trie, trie_from_windows
 from honlearn.paths.paths import PathChunk, Paths
 from honlearn.paths.stream import PathStream
@@ -30,7 +32,7 @@ def count_trie(source: Paths | PathStream, order: int, n_workers: int, memory: i
     with ThreadPoolExecutor(n_workers) as pool:
         pending: list[Future[None]] = []
         for i, (chunk, vocabulary) in enumerate(chunks):
-            if vocabulary > capacity(order):
+            if packing_of(order, vocabulary) is None:
                 overflow = chunk, vocabulary
                 break
             if n_workers == 1:
@@ -66,13 +68,18 @@ def _sized(source: Paths | PathStream) -> Iterator[tuple[PathChunk, int]]:
 
 def _packed_trie(counters: list[WindowCounter], order: int, vocabulary: int) -> Trie:
     """Return the trie of what the counters have: in memory, or on disk where one of them went there."""
+    seen = max(counter.vocabulary for counter in counters)
     for counter in counters:
-        counter.fit(min(vocabulary, capacity(order)))
+        counter.fit(seen)
         counter.flush()
-    bits = counters[0].bits
+    bits, words = counters[0].bits, counters[0].packing.words
     on_disk = any(counter.spilled for counter in counters)
     pieces = counters[0].pieces(counters[1:])
+    if words == 2:
+        from honlearn.hon.wide_trie import wide_trie
+
+        return wide_trie(pieces, order, bits, vocabulary, on_disk)
     if on_disk:
-        return trie_from_pieces(pieces, order, bits, vocabulary)
+        return trie_from_pieces(cast(Iterator[Run], pieces), order, bits, vocabulary)
     (windows,) = pieces
-    return trie_from_windows(windows, order, bits, vocabulary)
+    return trie_from_windows(cast(Run, windows), order, bits, vocabulary)

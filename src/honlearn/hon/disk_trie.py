@@ -12,13 +12,15 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.count import END, Run
-from honlearn.hon.disk_arrays import BLOCK, DiskArray
+from honlearn.disk_arrays import BLOCK, DiskArray, slices
+from honlearn.hon.keys import END, Run, merge
+from honlearn.hon.spill import SpilledRun, merge_ranges
 from honlearn.hon.trie import (
     Level,
     Trie,
     dense_level,
     drop_ends,
+    end_stage,
     group_prefixes,
     let_levels_go,
     link_block,
@@ -49,33 +51,49 @@ class _Grams:
 def trie_from_pieces(pieces: Iterator[Run], order: int, bits: int, vocabulary: int) -> Trie:
     """Return the trie of all counts from ascending pieces of windows, whose arrays it takes over."""
     grams = _Grams(bits)
-    ends: list[Run] = [(np.empty(0, np.uint64), np.empty(0, np.int64))]
+    ends = SpilledRun((np.empty(0, np.uint64), np.empty(0, np.int64)))
     for keys, counts in pieces:
-        ended = (keys & grams.mask) == END
+        ended = np.flatnonzero((keys & grams.mask) == END)
         ends.append((keys[ended], counts[ended]))
         n = drop_ends(keys, counts, grams.mask)
         grams.append(keys[:n], counts[:n])
-    end_keys, end_counts = (np.concatenate(parts) for parts in zip(*ends, strict=True))
-    del ends
+        del keys, counts
     levels = [grams.level()]
     for m in range(order, 0, -1):
-        above = _prefixes(grams, tails_of(end_keys, end_counts, m, order, bits), bits)
+        tails = _tails(ends, m, order, bits)
+        above = _prefixes(grams, tails, bits)
+        tails.close()
         grams.keys.close()
         grams = above
         levels.append(grams.level() if m > 1 else dense_level(grams.level(), vocabulary))
+    ends.close()
     grams.keys.close()
-    return _linked(levels[::-1])
+    return link_on_disk(levels[::-1])
 
 
-def _prefixes(children: _Grams, tails: Run, bits: int) -> _Grams:
+def _tails(ends: SpilledRun, length: int, order: int, bits: int) -> SpilledRun:
+    """Return how often each gram of `length` entities ends a path, from the windows that end in END."""
+    parts = []
+    for start in range(0, len(ends), BLOCK):
+        keys, counts = ends.read(start, min(start + BLOCK, len(ends)))
+        parts.append(SpilledRun(tails_of(keys, counts, length, order, bits)))
+    tails = SpilledRun(ends.read(0, 0))
+    for piece in merge_ranges(parts, BLOCK, merge):
+        tails.append(piece)
+    for part in parts:
+        part.close()
+    return tails
+
+
+def _prefixes(children: _Grams, tails: SpilledRun, bits: int) -> _Grams:
     """Return the prefixes of one level's grams and the grams that end a path, with counts and slices."""
     made = _Grams(bits)
     start, size, done = 0, BLOCK, 0
-    tail_keys, tail_counts = tails
-    while start < len(children.keys) or done < len(tail_keys):
+    tail_keys = tails.columns[0].mapped()
+    while start < len(children.keys) or done < len(tails):
         stop = min(start + size, len(children.keys))
         keys = children.keys.read(start, stop)
-        until = len(tail_keys)
+        until = len(tails)
         if stop < len(children.keys):
             # The last prefix may go on in the next block.
             last = keys[-1] >> np.uint64(bits)
@@ -85,9 +103,8 @@ def _prefixes(children: _Grams, tails: Run, bits: int) -> _Grams:
                 continue
             keys, until = keys[:cut], int(np.searchsorted(tail_keys, last))
         counts = children.count.read(start, start + len(keys))
-        up, sums, first, followed = group_prefixes(
-            keys, counts, tail_keys[done:until], tail_counts[done:until], bits
-        )
+        ended, often = tails.read(done, until)
+        up, sums, first, followed = group_prefixes(keys, counts, ended, often, bits)
         made.append(up, sums)
         made.first.append(first[:-1] + start)
         made.followed.append(followed)
@@ -96,19 +113,20 @@ def _prefixes(children: _Grams, tails: Run, bits: int) -> _Grams:
     return made
 
 
-def _linked(levels: list[Level]) -> Trie:
+def link_on_disk(levels: list[Level]) -> Trie:
     """Return the levels with suffix(g) filled in for the grams of 2 … k entities."""
     linked = [levels[0]]
     for m, level in enumerate(levels[1:], start=2):
         suffix = DiskArray(np.int64)
         if m == 2:
-            for start in range(0, len(level), BLOCK):
-                suffix.append(level.newest[start : start + BLOCK])
+            for part in slices(len(level), (level.newest,)):
+                suffix.append(level.newest[part])
         elif m < len(levels):
             prefix, below = linked[-1], linked[-2]
             for start in range(0, len(prefix), BLOCK):
                 stop = min(start + BLOCK, len(prefix))
                 suffix.append(link_block(prefix, start, stop, level.newest, below.first))
+                let_levels_go((below, prefix, level))
         linked.append(Level(level.newest, level.count, level.first, level.followed, suffix.mapped()))
-    let_levels_go(tuple(linked))
+    end_stage(tuple(linked))
     return tuple(linked)

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.hon.bayes_factor import bayes_factors
-from honlearn.hon.g_test import Rows, g_tests
+from honlearn.hon.g_test import g_tests
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.hon.next_rows import Rows
 from honlearn.jit import njit
 from honlearn.paths.arrange import sort_each
 

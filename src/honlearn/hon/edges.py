@@ -7,15 +7,18 @@ f(g + x) to the longest kept suffix of g + x, else to x. Nodes and edges then ta
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.count import sort_and_sum
+from honlearn.disk_arrays import gather, nearby, slices
 from honlearn.hon.evidence import Evidence
+from honlearn.hon.keys import sort_and_sum
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.prune import thresholds
+from honlearn.hon.prune import Divergence, thresholds
 from honlearn.hon.statistics import EVIDENCE, ContextStatistics, GrowParameters
-from honlearn.hon.trie import Trie, let_levels_go, seek
+from honlearn.hon.trie import Trie, end_stage, seek
 from honlearn.jit import njit
 from honlearn.paths.arrange import sort_each
 from honlearn.paths.vocabulary import Vocabulary
@@ -79,28 +82,40 @@ def _rows(
     numbers[0] = numbers[0][sources[0]]
     lengths = np.zeros(nodes + 1, np.int64)
     for level, source, number in zip(trie[:order], sources, numbers, strict=True):
-        lengths[number + 1] = level.first[source + 1] - level.first[source]
+        lengths[number + 1] = gather(level.first, source + 1) - gather(level.first, source)
     indptr = np.cumsum(lengths)
     indices, weights = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.int64)
     # target[i]: the node of the longest kept suffix of gram i of the level at hand, itself included.
     target = node[: len(trie[0])]
     for m in range(1, order + 1):
         level, extensions, source, number = trie[m - 1], trie[m], sources[m - 1], numbers[m - 1]
-        let_levels_go(trie)
-        if m < order:
-            target = target[extensions.suffix]
-            target[sources[m]] = numbers[m]
-            _wire(source, number, level.first, extensions.count, target, indptr, indices, weights)
-        elif order == 1:
-            last = target[extensions.newest]
-            _wire(source, number, level.first, extensions.count, last, indptr, indices, weights)
-        else:
-            _wire_longest(
-                source, number, level.first, level.suffix, extensions.newest, extensions.count,
-                trie[m - 2].first, level.newest, target, indptr, indices, weights,
-            )  # fmt: skip
+        if m < order or order == 1:
+            target = _targets(target, extensions.newest if order == 1 else extensions.suffix)
+            if m < order:
+                target[sources[m]] = numbers[m]
+        # Few entities have many extensions, so these decide how far a slice goes.
+        used = (*vars(level).values(), *vars(extensions).values())
+        for part in nearby(gather(level.first, source), used):
+            if m < order or order == 1:
+                _wire(
+                    source[part], number[part], level.first, extensions.count,
+                    target, indptr, indices, weights,
+                )  # fmt: skip
+            else:
+                _wire_longest(
+                    source[part], number[part], level.first, level.suffix, extensions.newest,
+                    extensions.count, trie[m - 2].first, level.newest, target, indptr, indices, weights,
+                )  # fmt: skip
     sort_each(weights, indices, indptr)
     return indptr, indices, weights
+
+
+def _targets(target: NDArray[np.int32], grams: NDArray[Any]) -> NDArray[np.int32]:
+    """Return the targets of these grams, slice by slice of an array that may lie on disk."""
+    found = np.empty(len(grams), np.int32)
+    for part in slices(len(grams), (grams,)):
+        found[part] = target[grams[part]]
+    return found
 
 
 def context_grams(trie: Trie, kept: Kept, order: int) -> NDArray[np.int32]:
@@ -110,7 +125,7 @@ def context_grams(trie: Trie, kept: Kept, order: int) -> NDArray[np.int32]:
         at = np.flatnonzero(kept[m - 2][0])
         block = np.full((len(at), order), -1, np.int32)
         for j in range(m):
-            block[:, j] = trie[m - 1 - j].newest[at]
+            block[:, j] = gather(trie[m - 1 - j].newest, at)
             if j + 1 < m:
                 at = trie[m - 2 - j].prefix(at)
         blocks.append(block)
@@ -132,27 +147,30 @@ def _arrange(grams: NDArray[np.int32], lengths: NDArray[np.int64], entities: int
 def build_network(
     trie: Trie,
     vocabulary: Vocabulary,
-    divergence: list[NDArray[np.float64]],
+    divergence: list[Divergence],
     kept: Kept,
     parameters: GrowParameters,
     evidence: Evidence | None = None,
 ) -> HigherOrderNetwork:
     """Return the network of the kept contexts, in canonical order."""
     order = parameters.order
+    end_stage(trie)
     used = trie[0].followed > 0
-    used[trie[1].newest] = True
+    for part in slices(len(trie[1]), (trie[1].newest,)):
+        used[trie[1].newest[part]] = True
     by_name = vocabulary.sorted_codes()
     by_name = by_name[used[by_name]]
     rank = np.full(len(vocabulary) + 1, -1, np.int32)
     rank[by_name] = np.arange(len(by_name))
     grams = rank[context_grams(trie, kept, order)]
+    end_stage(trie)
     lengths = np.count_nonzero(grams >= 0, axis=1)
     arranged = _arrange(grams, lengths, len(by_name))
     node = np.empty(len(vocabulary) + len(grams), np.int32)
     node[: len(vocabulary)] = rank[:-1]
     node[len(vocabulary) + arranged] = len(by_name) + np.arange(len(grams))
     indptr, indices, weights = _rows(trie, kept, order, node, len(by_name) + len(grams))
-    let_levels_go(trie)
+    end_stage(trie)
     grams, lengths = grams[arranged], lengths[arranged]
     return HigherOrderNetwork(
         vocabulary.take(by_name),
@@ -170,7 +188,7 @@ def build_network(
 
 def _statistics(
     trie: Trie,
-    divergence: list[NDArray[np.float64]],
+    divergence: list[Divergence],
     kept: Kept,
     parameters: GrowParameters,
     evidence: Evidence | None,
@@ -183,15 +201,15 @@ def _statistics(
     done = 0
     for m in range(2, parameters.order + 1):
         flags, extended = kept[m - 2]
-        count = trie[m - 1].count[flags]
+        contexts = np.flatnonzero(flags)
+        count = gather(trie[m - 1].count, contexts)
         here = places[done : done + len(count)]
         done += len(count)
         frequency[here] = count
         limit[here] = thresholds(count, m, parameters.tau)
-        diverges[here] = divergence[m - 2][flags]
-        by_extension[here] = extended[flags]
+        diverges[here] = divergence[m - 2].of(contexts)
+        by_extension[here] = extended[contexts]
         if found is not None and evidence is not None:
-            level = evidence.levels[m - 2]
-            for name, values in zip(EVIDENCE, (level.p, level.q, level.ln_bf), strict=True):
-                found[name][here] = values[flags]
+            for name, score in zip(EVIDENCE, ("p", "q", "ln_bf"), strict=True):
+                found[name][here] = evidence.levels[m - 2].at(contexts, score)
     return ContextStatistics(frequency, diverges, limit, by_extension, **(found or {}))

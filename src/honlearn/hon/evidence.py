@@ -10,49 +10,123 @@ of 2 … `order` entities together: of the contexts with q ≤ α, a share of at
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from honlearn.disk_arrays import gather
 from honlearn.hon.bayes_factor import bayes_factors
 from honlearn.hon.false_discovery import q_values
-from honlearn.hon.g_test import Rows, g_tests
+from honlearn.hon.g_test import g_tests, testable
+from honlearn.hon.next_rows import take_rows, trie_rows
 from honlearn.hon.trie import Trie
 
 
-@dataclass(frozen=True, eq=False)
-class LevelEvidence:
-    """The evidence for the contexts of one length, in the order of the trie's level.
+class Scores(NamedTuple):
+    """G, degrees of freedom, p, q, ln BF and posterior of some contexts, one value each."""
 
-    length: entities of the contexts.
-    tested: whether a test was made; what is not tested (seen fewer than two times with a next step, or its
-    suffix fewer than two times without it) has G 0, p 1, q 1, ln BF 0 and posterior 0, bool [n].
-    g, df: statistic and degrees of freedom of the table that was tested, float64 and int64 [n].
-    p: probability of such a table without memory; q: the same after Benjamini and Hochberg, float64 [n].
-    ln_bf: ln Bayes factor of a distribution of its own; posterior: probability that it has one, float64 [n].
-    concentration, prior: a and π that the Bayes factors are computed with.
-    """
-
-    length: int
-    tested: NDArray[np.bool_]
     g: NDArray[np.float64]
     df: NDArray[np.int64]
     p: NDArray[np.float64]
     q: NDArray[np.float64]
     ln_bf: NDArray[np.float64]
     posterior: NDArray[np.float64]
+
+
+UNTESTED = {"g": 0.0, "df": 0, "p": 1.0, "q": 1.0, "ln_bf": 0.0, "posterior": 0.0}
+"""The scores of a context that was not tested."""
+
+
+@dataclass(frozen=True, eq=False)
+class LevelEvidence:
+    """The evidence for the contexts of one length, in the order of the trie's level.
+
+    What is not tested (seen fewer than two times with a next step, or its suffix fewer than two times without
+    it) has the scores UNTESTED. Most contexts are not, so only the scores of the others are held; the
+    properties give one value per context of the level.
+
+    Parameters
+    ----------
+    length : int
+        Entities of the contexts.
+    size : int
+        Contexts of the level, n.
+    contexts : int64 [t]
+        Those that were tested, ascending.
+    scores : Scores
+        Of these, [t] each.
+    concentration, prior : float
+        a and π that the Bayes factors are computed with.
+    """
+
+    length: int
+    size: int
+    contexts: NDArray[np.int64]
+    scores: Scores
     concentration: float
     prior: float
 
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-
     def __len__(self) -> int:
-        return len(self.p)
+        return self.size
+
+    @property
+    def tested(self) -> NDArray[np.bool_]:
+        """Whether a test was made, bool [n]."""
+        return self.flags(np.ones(len(self.contexts), np.bool_))
+
+    def flags(self, tested: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return flags of the contexts tested [t] as flags of all [n]."""
+        flags = np.zeros(self.size, np.bool_)
+        flags[self.contexts[tested]] = True
+        return _frozen(flags)
+
+    def at(self, contexts: NDArray[np.int64], name: str) -> NDArray[Any]:
+        """Return one of the scores of some contexts."""
+        values = getattr(self.scores, name)
+        found = np.full(len(contexts), UNTESTED[name], values.dtype)
+        place = np.searchsorted(self.contexts, contexts)
+        there = np.flatnonzero(place < len(self.contexts))
+        there = there[self.contexts[place[there]] == contexts[there]]
+        found[there] = values[place[there]]
+        return found
+
+    def _all(self, name: str) -> NDArray[Any]:
+        values = getattr(self.scores, name)
+        found = np.full(self.size, UNTESTED[name], values.dtype)
+        found[self.contexts] = values
+        return _frozen(found)
+
+    @property
+    def g(self) -> NDArray[np.float64]:
+        """The statistic G of the table that was tested, float64 [n]."""
+        return self._all("g")
+
+    @property
+    def df(self) -> NDArray[np.int64]:
+        """Its degrees of freedom, int64 [n]."""
+        return self._all("df")
+
+    @property
+    def p(self) -> NDArray[np.float64]:
+        """The probability of such a table without memory, float64 [n]."""
+        return self._all("p")
+
+    @property
+    def q(self) -> NDArray[np.float64]:
+        """The same after Benjamini and Hochberg, float64 [n]."""
+        return self._all("q")
+
+    @property
+    def ln_bf(self) -> NDArray[np.float64]:
+        """The ln Bayes factor of a distribution of its own, float64 [n]."""
+        return self._all("ln_bf")
+
+    @property
+    def posterior(self) -> NDArray[np.float64]:
+        """The probability that it has one, float64 [n]."""
+        return self._all("posterior")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +139,11 @@ class Evidence:
     @property
     def n_tested(self) -> int:
         """How many contexts were tested, of all lengths."""
-        return sum(int(level.tested.sum()) for level in self.levels)
+        return sum(len(level.contexts) for level in self.levels)
 
     def significant(self, alpha: float) -> list[NDArray[np.bool_]]:
         """Return, for each length from 2 on, which contexts have q ≤ `alpha` and were tested."""
-        return [level.tested & (level.q <= alpha) for level in self.levels]
+        return [level.flags(level.scores.q <= alpha) for level in self.levels]
 
     def by_length(self, alpha: float) -> list[dict[str, int]]:
         """Return how many contexts of each length there are, were tested, and are significant."""
@@ -77,61 +151,42 @@ class Evidence:
             {
                 "order": level.length,
                 "contexts": len(level),
-                "tested": int(level.tested.sum()),
-                "significant": int(kept.sum()),
+                "tested": len(level.contexts),
+                "significant": int((level.scores.q <= alpha).sum()),
             }
-            for level, kept in zip(self.levels, self.significant(alpha), strict=True)
+            for level in self.levels
         ]
 
     def longest(self, alpha: float) -> int:
         """Return the number of entities of the longest significant context, 1 if there is none."""
-        found = [
-            level.length
-            for level, kept in zip(self.levels, self.significant(alpha), strict=True)
-            if kept.any()
-        ]
+        found = [level.length for level in self.levels if (level.scores.q <= alpha).any()]
         return max(found, default=1)
 
 
 def level_evidence(trie: Trie, length: int) -> LevelEvidence:
     """Return the evidence for the contexts of one length; q is that of this length alone."""
     contexts, suffixes = trie_rows(trie, length), trie_rows(trie, length - 1)
-    suffix = trie[length - 1].suffix
-    tests = g_tests(contexts, suffixes, suffix, length)
-    factors = bayes_factors(contexts, suffixes, suffix, tests.tested)
-    return LevelEvidence(length, *tests, _adjusted(tests.p, tests.tested), *factors)
-
-
-def trie_rows(trie: Trie, length: int) -> Rows:
-    """Return the next steps of the grams of one length."""
-    level, extensions = trie[length - 1], trie[length]
-    return Rows(level.first, extensions.newest, extensions.count, level.followed)
+    every = trie[length - 1].suffix
+    tested = testable(contexts, suffixes, every)
+    some, suffix = take_rows(contexts, tested), gather(every, tested)
+    _, g, df, p = g_tests(some, suffixes, suffix, length)
+    ln_bf, posterior, *fitted = bayes_factors(some, suffixes, suffix, np.ones(len(tested), np.bool_))
+    scores = Scores(g, df, p, q_values(p), ln_bf, posterior)
+    return LevelEvidence(length, len(every), tested, scores, *fitted)
 
 
 def together(levels: list[LevelEvidence]) -> Evidence:
     """Return the evidence of several lengths, q-values over all of them."""
-    tested = np.concatenate([level.tested for level in levels] or [np.empty(0, bool)])
-    p = np.concatenate([level.p for level in levels] or [np.empty(0)])
-    q = np.split(_adjusted(p, tested), np.cumsum([len(level) for level in levels])[:-1])
+    if not levels:
+        return Evidence(1, ())
+    q = q_values(np.concatenate([level.scores.p for level in levels]))
+    split = np.split(q, np.cumsum([len(level.contexts) for level in levels])[:-1])
     joint = (
-        LevelEvidence(
-            one.length,
-            one.tested,
-            one.g,
-            one.df,
-            one.p,
-            mine,
-            one.ln_bf,
-            one.posterior,
-            one.concentration,
-            one.prior,
-        )
-        for one, mine in zip(levels, q, strict=True)
+        replace(one, scores=one.scores._replace(q=mine)) for one, mine in zip(levels, split, strict=True)
     )
-    return Evidence(len(levels) + 1, tuple(joint)) if levels else Evidence(1, ())
+    return Evidence(len(levels) + 1, tuple(joint))
 
 
-def _adjusted(p: NDArray[np.float64], tested: NDArray[np.bool_]) -> NDArray[np.float64]:
-    q = np.ones(len(p))
-    q[tested] = q_values(p[tested])
-    return q
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array

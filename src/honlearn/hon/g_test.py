@@ -26,7 +26,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from honlearn.disk_arrays import let_go, where
 from honlearn.hon.exact_test import Scratch, exact_tests, log_steps, make_scratch, observe
+from honlearn.hon.next_rows import Rows
 from honlearn.hon.trie import seek
 from honlearn.jit import njit
 from honlearn.mixing import mix64
@@ -35,17 +37,10 @@ EXACT = 100
 EXPECTED = 5.0
 POOLED = 0.2
 WALKED = 300
+# Suffixes between which the memory of counts that lie on disk is let go.
+_FAMILIES = 1 << 16
 LEAST = 2
 """The fewest followed occurrences, of a context and of its suffix without it, that are tested."""
-
-
-class Rows(NamedTuple):
-    """Next steps: row i is ``entity[first[i]:first[i + 1]]``, ascending, with counts of sum total[i]."""
-
-    first: NDArray[np.int64]
-    entity: NDArray[np.int32]
-    seen: NDArray[np.int64]
-    total: NDArray[np.int64]
 
 
 class GTests(NamedTuple):
@@ -55,6 +50,19 @@ class GTests(NamedTuple):
     g: NDArray[np.float64]
     df: NDArray[np.int64]
     p: NDArray[np.float64]
+
+
+def testable(contexts: Rows, suffixes: Rows, suffix: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the contexts that are tested, by the margins of their tables."""
+
+    def test(part: slice) -> NDArray[np.bool_]:
+        mine, its = contexts.total[part], suffix[part]
+        rest = suffixes.total[its] - mine
+        several = suffixes.first[its + 1] - suffixes.first[its] >= 2
+        enough: NDArray[np.bool_] = (mine >= LEAST) & (rest >= LEAST) & several
+        return enough
+
+    return where(len(suffix), test, (contexts.total, suffix, *suffixes))
 
 
 def g_tests(contexts: Rows, suffixes: Rows, suffix: NDArray[np.int64], stream: int = 0) -> GTests:
@@ -68,11 +76,16 @@ def g_tests(contexts: Rows, suffixes: Rows, suffix: NDArray[np.int64], stream: i
     n = len(suffix)
     out = GTests(np.zeros(n, np.bool_), np.zeros(n), np.zeros(n, np.int64), np.ones(n))
     order = np.lexsort((contexts.total, suffix))
-    starts = np.searchsorted(suffix[order], np.arange(len(suffixes.total) + 1))
-    widest = int(np.diff(suffixes.first).max(initial=0))
+    families, starts = np.unique(suffix[order], return_index=True)
+    starts = np.append(starts, n)
+    widest = int((suffixes.first[families + 1] - suffixes.first[families]).max(initial=0))
     largest = int(np.diff(starts).max(initial=0))
-    scratch = make_scratch(widest, largest, WALKED)
-    _families(contexts, suffixes, order, starts, np.uint64(stream), log_steps(), scratch, out)
+    scratch, steps = make_scratch(widest, largest, WALKED), log_steps()
+    for start in range(0, len(families), _FAMILIES):
+        stop = min(start + _FAMILIES, len(families))
+        some = families[start:stop], starts[start : stop + 1]
+        _families(contexts, suffixes, order, *some, np.uint64(stream), steps, scratch, out)
+        let_go(suffixes)
     return out
 
 
@@ -81,6 +94,7 @@ def _families(
     contexts: Rows,
     suffixes: Rows,
     members: NDArray[np.int64],
+    families: NDArray[np.int64],
     starts: NDArray[np.int64],
     stream: np.uint64,
     steps: NDArray[np.float64],
@@ -89,19 +103,20 @@ def _families(
 ) -> None:
     """Test the contexts of one suffix after another: they share its margins, and exact tests the draws."""
     inverse = np.empty(len(scratch.counts) + 1)
-    for s in range(len(starts) - 1):
+    for family in range(len(families)):
+        s, begin, end = families[family], starts[family], starts[family + 1]
         total, low, high = suffixes.total[s], suffixes.first[s], suffixes.first[s + 1]
-        waiting = high - low >= 2 and starts[s + 1] > starts[s]
+        waiting = high - low >= 2
         if waiting:
             waiting = False
-            for i in range(starts[s], starts[s + 1]):
+            for i in range(begin, end):
                 size = contexts.total[members[i]]
                 waiting |= min(size, total - size) >= LEAST
         if not waiting:
             continue
         wide = _sort_row(suffixes, s, scratch, inverse)
         n = np.int64(0)  # a literal would compile what it is handed to twice
-        for i in range(starts[s], starts[s + 1]):
+        for i in range(begin, end):
             g = members[i]
             if min(contexts.total[g], total - contexts.total[g]) < LEAST:
                 continue

@@ -18,6 +18,7 @@ from honlearn.hon.edgelist import from_edges
 from honlearn.hon.edges import Kept, build_network, context_grams
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import SEPARATOR
+from honlearn.hon.prune import Divergence
 from honlearn.hon.statistics import GrowParameters
 from honlearn.paths.vocabulary import Vocabulary
 
@@ -81,7 +82,7 @@ def _on_contexts_of(network: HigherOrderNetwork, counts: GramCounts) -> HigherOr
     flags = np.split(there, np.cumsum([len(level) for level in trie[1:order]])[:-1]) if order > 1 else []
     kept: Kept = [(flag, np.zeros(len(flag), bool)) for flag in flags]
     # How far contexts diverge is not asked here.
-    unknown = [np.zeros(len(level)) for level in trie[1:order]]
+    unknown = [Divergence(np.empty(0, np.int64), np.empty(0)) for _ in flags]
     return build_network(trie, counts.vocabulary, unknown, kept, GrowParameters(order, None, 1))
 
 

@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.count import FIRST, Run, WindowCounter, capacity, merge, sort_and_sum
+from honlearn.hon.count import WindowCounter
 from honlearn.hon.counting import count_trie
+from honlearn.hon.keys import FIRST, Run, capacity, merge, sort_and_sum
 from honlearn.hon.trie import Trie, trie_from_windows
 from honlearn.hon.trie_ranges import Range, divide_trie
 from honlearn.jit import njit

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError
 from honlearn.executors import Executor
-from honlearn.hon.count import FIRST, Run, capacity
 from honlearn.hon.counting import count_trie
+from honlearn.hon.keys import FIRST, Run, capacity
 from honlearn.hon.merge import MOST_STEPS
 from honlearn.hon.partial import (
     Summary,

@@ -7,15 +7,14 @@ test (for any tau and min_support only a comparison), and, whatever the test, wh
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.trie import Level, Trie, let_levels_go, seek
+from honlearn.disk_arrays import nearby, where
+from honlearn.hon.trie import Level, Trie, seek
 from honlearn.jit import njit
-
-# Contexts between which the memory of levels on disk is let go.
-_BLOCK = 1 << 22
 
 
 @njit
@@ -29,15 +28,11 @@ def _divergences(
     below_followed: NDArray[np.int64],
     below_newest: NDArray[np.int32],
     below_count: NDArray[np.int64],
-    wanted: NDArray[np.bool_],
-    start: int,
-    stop: int,
+    contexts: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> None:
-    for g in range(start, stop):
-        if not wanted[g]:
-            out[g] = np.nan
-            continue
+    for n in range(len(contexts)):
+        g = contexts[n]
         s = suffix[g]
         at, high = below_first[s], below_first[s + 1]
         total = rest = 0.0
@@ -52,26 +47,37 @@ def _divergences(
             back = added - total
             rest += (total - (added - back)) + (term - back)
             total = added
-        out[g] = total + rest
+        out[n] = total + rest
 
 
-def divergences(
-    level: Level, extensions: Level, below: Level, wanted: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Return D(g) = Σx p·log2(p / q) for the `wanted` contexts of one level, in bits; NaN for others.
+class Divergence(NamedTuple):
+    """D(g) of some contexts of a level, `contexts` ascending [n], `bits` float64 [n]."""
+
+    contexts: NDArray[np.int64]
+    bits: NDArray[np.float64]
+
+    def of(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return D(g) of contexts, NaN for those that it is not known of."""
+        if len(self.contexts) == 0:
+            return np.full(len(contexts), np.nan)
+        place = np.minimum(np.searchsorted(self.contexts, contexts), len(self.contexts) - 1)
+        return np.where(self.contexts[place] == contexts, self.bits[place], np.nan)
+
+
+def divergences(level: Level, extensions: Level, below: Level, contexts: NDArray[np.int64]) -> Divergence:
+    """Return D(g) = Σx p·log2(p / q) for some contexts of one level, in bits.
 
     p = f(g + x) / c(g) over the entities x seen after g, q = f(suffix(g) + x) / c(suffix(g)); 0 where nothing
     follows g. `extensions` is the level above, `below` the level of the suffixes.
     """
-    out = np.empty(len(level), np.float64)
-    for start in range(0, len(level), _BLOCK):
+    out = np.empty(len(contexts), np.float64)
+    used = (level.first, level.followed, level.suffix, level.newest, level.count)
+    for part in nearby(contexts, (*used, extensions.newest, extensions.count)):
         _divergences(
             level.first, level.followed, level.suffix, extensions.newest, extensions.count,
-            below.first, below.followed, level.newest, level.count,
-            wanted, start, min(start + _BLOCK, len(level)), out,
+            below.first, below.followed, level.newest, level.count, contexts[part], out[part],
         )  # fmt: skip
-        let_levels_go((below, level, extensions))
-    return out
+    return Divergence(contexts, out)
 
 
 def thresholds(count: NDArray[np.int64], length: int, tau: float | None) -> NDArray[np.float64]:
@@ -85,8 +91,13 @@ def thresholds(count: NDArray[np.int64], length: int, tau: float | None) -> NDAr
     return limits
 
 
+def supported(level: Level, min_support: int) -> NDArray[np.int64]:
+    """Return the contexts of a level that were seen at least so often."""
+    return where(len(level), lambda part: level.count[part] >= min_support, (level.count,))
+
+
 def pass_threshold(
-    trie: Trie, divergence: list[NDArray[np.float64]], order: int, tau: float | None, min_support: int
+    trie: Trie, divergence: list[Divergence], order: int, tau: float | None, min_support: int
 ) -> list[NDArray[np.bool_]]:
     """Return, for contexts of 2 … `order` entities, which pass GrowHON's test.
 
@@ -95,11 +106,15 @@ def pass_threshold(
     """
     passes = []
     for m in range(2, order + 1):
-        level = trie[m - 1]
-        enough = (level.count >= min_support) & (level.followed > 0)
-        if tau is not None:
-            few = np.flatnonzero(enough)
-            enough[few] = divergence[m - 2][few] > thresholds(level.count[few], m, tau)
+        level, known = trie[m - 1], divergence[m - 2]
+        enough = np.zeros(len(level), np.bool_)
+        for part in nearby(known.contexts, (level.count, level.followed)):
+            some = known.contexts[part]
+            count = level.count[some]
+            test = (count >= min_support) & (level.followed[some] > 0)
+            if tau is not None:
+                test &= known.bits[part] > thresholds(count, m, tau)
+            enough[some[test]] = True
         passes.append(enough)
     return passes
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.disk_arrays import BLOCK, DiskArray
+from honlearn.disk_arrays import BLOCK, DiskArray
 
 Columns = tuple[NDArray[Any], ...]
 Merge = Callable[[Any, Any], Any]
@@ -37,6 +37,13 @@ class SpilledRun:
     def read(self, start: int, stop: int) -> Columns:
         """Return rows in memory of their own."""
         return tuple(column.read(start, stop) for column in self.columns)
+
+    def put_zeros_in_front(self, dtype: type[np.generic]) -> None:
+        """Add a column of zeros before the others."""
+        zeros = DiskArray(dtype)
+        for start in range(0, len(self), BLOCK):
+            zeros.append(np.zeros(min(BLOCK, len(self) - start), dtype))
+        self.columns.insert(0, zeros)
 
     def rewritten(self, change: Callable[[Columns], None]) -> SpilledRun:
         """Return the run with its rows changed in place, block by block; this one is given up."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.count import END, FIRST, Run, sort_and_sum
-from honlearn.hon.disk_arrays import let_go
+from honlearn.disk_arrays import give_back, let_go
+from honlearn.hon.keys import END, FIRST, Run, sort_and_sum
 from honlearn.jit import njit
 
 
@@ -42,6 +42,11 @@ Trie = tuple[Level, ...]
 def let_levels_go(trie: Trie) -> None:
     """Let the system take back the memory of levels that lie on disk, between two walks over them."""
     let_go(array for level in trie for array in vars(level).values())
+
+
+def end_stage(trie: Trie) -> None:
+    """Give back the memory that a stage of the work on levels on disk has used; those in memory stay."""
+    give_back(array for level in trie for array in vars(level).values())
 
 
 @njit(inline="always")

@@ -55,9 +55,22 @@ _ROWS_A_BLOCK = 1 << 21
 
 
 def event_chunks(
-    parts: Sequence[Part], options: ReaderOptions, interner: Interner, advance: Advance
+    parts: Sequence[Part],
+    options: ReaderOptions,
+    interner: Interner,
+    advance: Advance,
+    memory: int | None = None,
 ) -> Iterator[PathChunk]:
-    """Yield the paths of an event table; the parts are read as one table."""
+    """Yield the paths of an event table; the parts are read as one table.
+
+    Rows beyond about `memory` bytes wait in temporary files.
+    """
+    if memory is not None:
+        from honlearn.paths.spilled_events import SpilledEvents
+
+        events = gathered(parts, options, SpilledEvents(options, interner, memory), advance)
+        yield from events.paths()
+        return
     yield from paths_of(gathered(parts, options, Events(options, interner), advance))
 
 
@@ -66,8 +79,19 @@ def paths_of(events: Events, began: Began | None = None) -> Iterator[PathChunk]:
 
     `began` is called once before them, with the orders of their first steps.
     """
-    options = events.options
     codes, orders, offsets = events.arranged()
+    yield from cut_paths(events, codes, orders, offsets, began)
+
+
+def cut_paths(
+    events: Events,
+    codes: NDArray[Any],
+    orders: NDArray[Any] | None,
+    offsets: NDArray[np.int64],
+    began: Began | None = None,
+) -> Iterator[PathChunk]:
+    """Yield the paths of arranged rows."""
+    options = events.options
     if options.gap is not None and orders is not None:
         offsets = cut(offsets, events.far_apart(orders, events.gap_in_units(options.gap)))
     if began is not None and orders is not None:
@@ -148,6 +172,10 @@ class Events:
             self._loose += 1
             if sum(map(len, self.codes[-self._loose :])) >= _ROWS_A_BLOCK:
                 self._join_loose()
+            self._after_batch()
+
+    def _after_batch(self) -> None:
+        """Do what is to be done after each batch; rows in memory need nothing."""
 
     def _numbers(self, part: Part, column: pa.Array, first: int) -> Any:
         """Return the text of an order column as numbers."""

@@ -129,7 +129,7 @@ def alike(batches: list[Orders]) -> list[Orders]:
     elif "O" not in kinds and all(_sure_as_floats(batch) for batch in batches):
         target = np.float64
     for i, batch in enumerate(batches):
-        batches[i] = _converted(batch, target, places)
+        batches[i] = converted(batch, target, places)
     return batches
 
 
@@ -140,7 +140,8 @@ def _sure_as_floats(batch: Orders) -> bool:
     return least > -_SURE and most < _SURE and batch.places <= 22
 
 
-def _converted(batch: Orders, target: type, places: int) -> Orders:
+def converted(batch: Orders, target: type, places: int) -> Orders:
+    """Return a batch in the type and with the places that several have in common."""
     values, kind = batch.values, batch.values.dtype.kind
     if target is object:
         if kind == "f":

@@ -134,17 +134,29 @@ def stream_paths(
 
 
 def as_source(
-    source: Any, *, counts: Iterable[int] | None = None, progress: bool | None = None, **options: Any
+    source: Any,
+    *,
+    counts: Iterable[int] | None = None,
+    progress: bool | None = None,
+    memory: int | None = None,
+    **options: Any,
 ) -> Paths | PathStream:
-    """Return `source` as something with ``chunks()`` and, once these are exhausted, ``vocabulary``."""
+    """Return `source` as something with ``chunks()`` and, once these are exhausted, ``vocabulary``.
+
+    `memory`: about how many bytes the rows of an event table in files may take; others wait on disk.
+    """
     given = ReaderOptions.of(**options)
     if isinstance(source, (Paths, PathStream)) and given == ReaderOptions() and counts is None:
         return source
-    return _stream(source, given, counts, progress)
+    return _stream(source, given, counts, progress, memory)
 
 
 def _stream(
-    source: Any, options: ReaderOptions, counts: Iterable[int] | None, show: bool | None
+    source: Any,
+    options: ReaderOptions,
+    counts: Iterable[int] | None,
+    show: bool | None,
+    memory: int | None = None,
 ) -> PathStream:
     if isinstance(source, PathStream):
         raise ParameterError("a PathStream was opened with its options; give them to stream_paths instead")
@@ -158,7 +170,7 @@ def _stream(
         once = type(source).__name__ == "RecordBatchReader"
         return PathStream(_table_chunks(source, options), options, f"the {_kind(source)}", once=once)
     if isinstance(source, (str, os.PathLike)):
-        return _file_stream(source, options, counts, show)
+        return _file_stream(source, options, counts, show, memory)
     if isinstance(source, (dict, set, frozenset, bytes)) or not hasattr(source, "__iter__"):
         raise InputError(
             f"cannot read paths from an object of type {_kind(source)}; give a file, a table (pandas, "
@@ -167,7 +179,7 @@ def _stream(
     once = iter(source) is source
     source, first = _peeked(source) if once else (source, next(iter(source), None))
     if isinstance(first, os.PathLike) or (isinstance(first, str) and _means_file(first)):
-        return _file_stream(list(source), options, counts, show)
+        return _file_stream(list(source), options, counts, show, memory)
     return _list_stream(source, options, counts, once)
 
 
@@ -197,7 +209,11 @@ def _list_stream(
 
 
 def _file_stream(
-    source: Any, options: ReaderOptions, counts: Iterable[int] | None, show: bool | None
+    source: Any,
+    options: ReaderOptions,
+    counts: Iterable[int] | None,
+    show: bool | None,
+    memory: int | None,
 ) -> PathStream:
     if counts is not None:
         raise ParameterError("counts belongs to lists; for files use trailing_count or count_column")
@@ -219,7 +235,7 @@ def _file_stream(
     elif kind in LOG_FORMATS:
         opened = _log_chunks(files, options)
     else:
-        opened = _table_chunks(files, options, kind)
+        opened = _table_chunks(files, options, kind, memory)
     return PathStream(
         opened, options, name_of(files), total, show, once=pipe is not None, files=FilesOf(files, kind)
     )
@@ -246,10 +262,12 @@ def _log_chunks(files: list[Path], options: ReaderOptions) -> OpenChunks:
     return lambda interner, advance: xes_chunks(files, options, interner, advance)
 
 
-def _table_chunks(source: Any, options: ReaderOptions, kind: str | None = None) -> OpenChunks:
+def _table_chunks(
+    source: Any, options: ReaderOptions, kind: str | None = None, memory: int | None = None
+) -> OpenChunks:
     from honlearn.paths.tables import table_chunks
 
-    return table_chunks(source, kind, options)
+    return table_chunks(source, kind, options, memory)
 
 
 def _again(paths: Paths, options: ReaderOptions) -> PathStream:

@@ -21,8 +21,13 @@ from honlearn.paths.stream import OpenChunks
 from honlearn.paths.temporal import temporal_chunks
 
 
-def table_chunks(source: Any, kind: str | None, options: ReaderOptions) -> OpenChunks:
-    """Return the function that reads the table; `kind` is the format of files, None for a table in memory."""
+def table_chunks(
+    source: Any, kind: str | None, options: ReaderOptions, memory: int | None = None
+) -> OpenChunks:
+    """Return the function that reads the table; `kind` is the format of files, None for a table in memory.
+
+    `memory`: about how many bytes the rows of events may take.
+    """
     parts: list[Part] = (
         [MemoryPart(source)] if kind is None else [open_part(f, kind, options) for f in source]
     )
@@ -33,7 +38,7 @@ def table_chunks(source: Any, kind: str | None, options: ReaderOptions) -> OpenC
         return lambda interner, advance: row_chunks(parts, options, interner, advance)
     if options.source_column is not None:
         return lambda interner, advance: temporal_chunks(parts, options, interner, advance)
-    return lambda interner, advance: event_chunks(parts, options, interner, advance)
+    return lambda interner, advance: event_chunks(parts, options, interner, advance, memory)
 
 
 def open_part(file: Path, kind: str, options: ReaderOptions, groups: tuple[int, int] | None = None) -> Part:

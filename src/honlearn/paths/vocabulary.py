@@ -16,6 +16,10 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError, UnknownNodeError, did_you_mean, listed
 
+# Names of up to so many words of eight bytes are sorted as numbers, longer ones as Python's bytes.
+_WORDS = 4
+_SLICE = 1 << 16
+
 
 class Vocabulary:
     """Entity names by code: an immutable sequence of distinct strings that also maps a name to its code.
@@ -86,14 +90,36 @@ class Vocabulary:
         lengths = np.diff(self.offsets)[order]
         offsets = np.zeros(len(order) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        return Vocabulary(self.data[np.repeat(self.offsets[:-1][order], lengths) + within], offsets)
+        data = np.empty(offsets[-1], np.uint8)
+        # Every byte of a slice has its place in int64, eight times its size.
+        for start in range(0, len(order), _SLICE):
+            some = slice(start, min(start + _SLICE, len(order)))
+            to = slice(offsets[some.start], offsets[some.stop])
+            shift = self.offsets[:-1][order[some]] - offsets[some]
+            data[to] = self.data[np.arange(to.start, to.stop) + np.repeat(shift, lengths[some])]
+        return Vocabulary(data, offsets)
 
     def sorted_codes(self) -> NDArray[np.int64]:
         """Return the codes in the order of their names' UTF-8 bytes (the canonical order of a network)."""
-        raw, ends = self.data.tobytes(), self.offsets.tolist()
-        encoded = [raw[a:b] for a, b in pairwise(ends)]
-        return np.array(sorted(range(len(encoded)), key=encoded.__getitem__), np.int64)
+        lengths = np.diff(self.offsets)
+        longest = int(lengths.max(initial=0))
+        if longest > 8 * _WORDS:
+            raw, ends = self.data.tobytes(), self.offsets.tolist()
+            encoded = [raw[a:b] for a, b in pairwise(ends)]
+            return np.array(sorted(range(len(encoded)), key=encoded.__getitem__), np.int64)
+        # Eight bytes are one big-endian word, filled up with 0; of names that differ in nothing else the
+        # shorter one is first.
+        words = [self._words(8 * i, lengths) for i in range(-(-longest // 8))]
+        return np.lexsort([lengths, *words[::-1]]).astype(np.int64)
+
+    def _words(self, start: int, lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return the bytes ``start:start + 8`` of every name as one number."""
+        words = np.zeros(len(self), np.uint64)
+        for at in range(start, start + 8):
+            words <<= np.uint64(8)
+            there = np.flatnonzero(lengths > at)
+            words[there] |= self.data[self.offsets[there] + at]
+        return words
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -7,12 +7,15 @@ keeps temporary files (TMPDIR).
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import mmap
 import os
+import sys
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -92,11 +95,82 @@ def let_go(arrays: Iterable[NDArray[Any]]) -> None:
     Pages that were read once count as memory of the process until then.
     """
     for array in arrays:
-        base: object = array
-        while isinstance(base, (np.ndarray, memoryview)):
-            base = base.base if isinstance(base, np.ndarray) else base.obj
-        if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base = _mapping(array)
+        if base is not None and hasattr(mmap, "MADV_DONTNEED"):
             base.madvise(mmap.MADV_DONTNEED)
+
+
+def _mapping(array: NDArray[Any]) -> mmap.mmap | None:
+    """Return what an array is mapped from, None for one in memory."""
+    base: object = array
+    while isinstance(base, (np.ndarray, memoryview)):
+        base = base.base if isinstance(base, np.ndarray) else base.obj
+    return base if isinstance(base, mmap.mmap) else None
+
+
+def give_back(arrays: Iterable[NDArray[Any]]) -> None:
+    """Let mapped arrays go and return freed memory to the system, between two stages of the work.
+
+    The C library keeps what was freed between blocks that are in use, here up to a hundred megabytes. Nothing
+    is done where no array is mapped.
+    """
+    mapped = [array for array in arrays if _mapping(array) is not None]
+    let_go(mapped)
+    if mapped and sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # there in glibc
+        if trim is not None:
+            trim(0)
+
+
+def where(
+    size: int, test: Callable[[slice], NDArray[np.bool_]], arrays: Iterable[NDArray[Any]]
+) -> NDArray[np.int64]:
+    """Return the places below `size` where a test of slices holds; between two slices `arrays` are let go.
+
+    >>> where(5, lambda part: np.arange(5)[part] % 2 == 0, ()).tolist()
+    [0, 2, 4]
+    """
+    arrays, found = tuple(arrays), [np.empty(0, np.int64)]
+    for part in slices(size, arrays):
+        found.append(np.flatnonzero(test(part)) + part.start)
+    return np.concatenate(found)
+
+
+def slices(size: int, arrays: Iterable[NDArray[Any]]) -> Iterator[slice]:
+    """Yield slices of a walk over arrays of one `size`; mapped ones are let go after each slice."""
+    arrays = tuple(arrays)
+    for start in range(0, size, BLOCK):
+        yield slice(start, min(start + BLOCK, size))
+        let_go(arrays)
+
+
+def nearby(places: NDArray[np.int64], arrays: Iterable[NDArray[Any]]) -> Iterator[slice]:
+    """Yield slices of ascending places that lie near each other; mapped `arrays` are let go after each.
+
+    The system maps sixteen pages around each that is read, so a few thousand places would be all of an array.
+    """
+    arrays = tuple(arrays)
+    if not any(_mapping(array) is not None for array in arrays):
+        yield slice(0, len(places))
+        return
+    last = int(places[-1]) if len(places) else -1
+    cuts = np.searchsorted(places, np.arange(0, last + BLOCK + 1, BLOCK))
+    for start, stop in pairwise(cuts.tolist()):
+        if start < stop:
+            yield slice(start, stop)
+            let_go(arrays)
+
+
+def gather(array: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the values at ascending places.
+
+    >>> gather(np.array([3, 1, 4]), np.array([0, 2])).tolist()
+    [3, 4]
+    """
+    found = np.empty(len(places), array.dtype)
+    for part in nearby(places, (array,)):
+        found[part] = array[places[part]]
+    return found
 
 
 def _refused(error: OSError, written: int) -> InputError:

@@ -1,0 +1,190 @@
+"""Event tables that do not fit the memory they may take: rows wait on disk, divided by sequence.
+
+In: the rows of an event table as integers. Out: the paths that :mod:`honlearn.paths.events` makes of them in
+memory. Blocks of rows go to temporary files as they were read. Once all are known, they are divided into
+ranges of sequences, each small enough to be put in order in memory, and read range by range. Orders that need
+:class:`decimal.Decimal` have no fixed size; rows with these are put in order in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honlearn.disk_arrays import DiskArray
+from honlearn.paths.arrange import count_rows, scatter, scatter_both, sort_each
+from honlearn.paths.events import Events, cut_paths, paths_of
+from honlearn.paths.interner import Interner
+from honlearn.paths.options import ReaderOptions
+from honlearn.paths.orders import Orders, alike, converted
+from honlearn.paths.paths import PathChunk
+from honlearn.paths.sequences import SequenceNumbers
+
+# Bytes of a row while its range is put in order: read, and at its place.
+_ROW = 32
+# Files that are open at once: three for each range.
+_MOST_RANGES = 256
+
+
+class _Block:
+    """Rows on disk, in the order in which they were read; `bounds` are the least and the greatest order."""
+
+    def __init__(self, sequences: NDArray[np.int32], codes: NDArray[Any], orders: Orders | None) -> None:
+        self.sequences, self.codes = _stored(sequences), _stored(codes)
+        self.orders, self.bounds = None, None
+        if orders is not None:
+            self.orders = _stored(orders.values)
+            ends = [orders.values.min(), orders.values.max()] if len(orders.values) else []
+            self.bounds = Orders(np.array(ends, orders.values.dtype), orders.places)
+
+    def read_orders(self) -> Orders | None:
+        if self.orders is None or self.bounds is None:
+            return None
+        return Orders(self.orders.read(0, len(self.orders)), self.bounds.places)
+
+    def close(self) -> None:
+        for array in (self.sequences, self.codes, self.orders):
+            if array is not None:
+                array.close()
+
+
+class SpilledEvents(Events):
+    """The rows of an event table, of which those beyond `memory` bytes lie on disk."""
+
+    def __init__(self, options: ReaderOptions, interner: Interner, memory: int) -> None:
+        super().__init__(options, interner)
+        self.memory = memory
+        self._blocks: list[_Block] = []
+
+    def fresh(self) -> SpilledEvents:
+        """Return the like of it without rows, to read again into."""
+        for block in self._blocks:
+            block.close()
+        return SpilledEvents(self.options, self.interner, self.memory)
+
+    def _after_batch(self) -> None:
+        """Move the rows so far to disk if they take too much."""
+        rows = sum(map(len, self.codes))
+        if rows * _ROW > self.memory and not self._has_decimals():
+            self._join_loose()
+            for i, (sequences, codes) in enumerate(zip(self.sequences, self.codes, strict=True)):
+                self._blocks.append(_Block(sequences, codes, self.orders[i] if self.orders else None))
+            for batches in (self.sequences, self.codes, self.orders):
+                batches.clear()
+
+    def _has_decimals(self) -> bool:
+        return any(orders.values.dtype == object for orders in self.orders)
+
+    def paths(self) -> Iterator[PathChunk]:
+        """Yield the paths, range by range of their sequences."""
+        if not self._blocks:
+            yield from paths_of(self)
+            return
+        kind, self.places = self._order_type()
+        if kind is object:
+            self._read_back()
+            yield from paths_of(self)
+            return
+        counts = np.zeros(len(self.numbers) + 2, np.int64)
+        self.numbers = SequenceNumbers()  # the table of ids is large and has done its work
+        for sequences, _, _ in self._rows(kind):
+            count_rows(sequences, counts, -1)
+        offsets = np.cumsum(counts)[1:]
+        bounds = _ranges(offsets, max(self.memory // _ROW, 1))
+        for (start, stop), files in zip(pairwise(bounds), self._divided(kind, bounds), strict=True):
+            yield from self._range(files, offsets[start : stop + 1] - offsets[start], start, kind)
+
+    def _order_type(self) -> tuple[Any, int]:
+        """Return the type and the places that all orders have in common; None where there are none."""
+        bounds = [block.bounds for block in self._blocks if block.bounds is not None]
+        bounds += [
+            Orders(np.array([o.values.min(), o.values.max()], o.values.dtype), o.places)
+            for o in self.orders
+            if len(o.values)
+        ]
+        if not bounds:
+            return None, 0
+        same = alike(bounds)
+        dtype = same[0].values.dtype
+        return object if dtype.kind == "O" else dtype.type, same[0].places
+
+    def _rows(self, kind: Any) -> Iterator[tuple[NDArray[np.int32], NDArray[Any], NDArray[Any] | None]]:
+        """Yield all rows as they were read, block by block; orders are of one type."""
+        for block in self._blocks:
+            orders = block.read_orders()
+            values = None if orders is None else converted(orders, kind, self.places).values
+            size = len(block.codes)
+            yield block.sequences.read(0, size), block.codes.read(0, size), values
+        for i, (sequences, codes) in enumerate(zip(self.sequences, self.codes, strict=True)):
+            mine = converted(self.orders[i], kind, self.places).values if self.orders else None
+            yield sequences, codes, mine
+
+    def _divided(self, kind: Any, bounds: list[int]) -> list[list[DiskArray]]:
+        """Return files of sequences, codes and orders for each range of sequences."""
+        types = [np.int32, np.int32] + ([] if kind is None else [kind])
+        files = [[DiskArray(one) for one in types] for _ in bounds[1:]]
+        for sequences, codes, orders in self._rows(kind):
+            which = np.searchsorted(bounds, sequences, "right") - 1
+            order = np.argsort(which, kind="stable")
+            cuts = np.searchsorted(which[order], np.arange(len(bounds)))
+            columns = [sequences, codes] if orders is None else [sequences, codes, orders]
+            for file, (a, b) in zip(files, pairwise(cuts.tolist()), strict=True):
+                for array, column in zip(file, columns, strict=True):
+                    array.append(column[order[a:b]])
+        for block in self._blocks:
+            block.close()
+        for batches in (self.sequences, self.codes, self.orders):
+            batches.clear()
+        return files
+
+    def _range(
+        self, files: list[DiskArray], offsets: NDArray[np.int64], start: int, kind: Any
+    ) -> Iterator[PathChunk]:
+        """Yield the paths of one range of sequences."""
+        sequences, given, *rest = (file.read(0, len(file)) for file in files)
+        for file in files:
+            file.close()
+        sequences -= np.int32(start)
+        # The place of sequence s is at s + 1, and moves on.
+        cursor = np.concatenate([[0], offsets])
+        codes, orders = np.empty(len(given), np.int32), None
+        if kind is None:
+            scatter(sequences, given, cursor, codes)
+        else:
+            orders = np.empty(len(given), kind)
+            scatter_both(sequences, given, rest[0], cursor, codes, orders)
+            sort_each(codes, orders, offsets)
+        yield from cut_paths(self, codes, orders, offsets)
+
+    def _read_back(self) -> None:
+        """Take all rows from disk again."""
+        blocks = [(b.sequences.read(0, len(b.codes)), b.codes.read(0, len(b.codes))) for b in self._blocks]
+        self.sequences[:0] = [sequences for sequences, _ in blocks]
+        self.codes[:0] = [codes for _, codes in blocks]
+        self.orders[:0] = [orders for b in self._blocks if (orders := b.read_orders()) is not None]
+        for block in self._blocks:
+            block.close()
+
+
+def _stored(values: NDArray[Any]) -> DiskArray:
+    array = DiskArray(values.dtype.type)
+    array.append(values)
+    return array
+
+
+def _ranges(offsets: NDArray[np.int64], most: int) -> list[int]:
+    """Return where ranges of sequences begin, and the end; each has at most about `most` rows.
+
+    >>> _ranges(np.array([0, 3, 4, 9, 10]), 5)
+    [0, 2, 3, 4]
+    """
+    most = max(most, -(-int(offsets[-1]) // (_MOST_RANGES // 2)))
+    bounds, n = [0], len(offsets) - 1
+    while bounds[-1] < n:
+        end = int(np.searchsorted(offsets, offsets[bounds[-1]] + most, "right")) - 1
+        bounds.append(min(max(end, bounds[-1] + 1), n))
+    return bounds
