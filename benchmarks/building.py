@@ -1,0 +1,88 @@
+"""Building a network from text, against what any program would pay and against counting in Polars and DuckDB.
+
+In: a scale. Out: rows and growth curves. Each row is a process of its own: CPU seconds (user + system,
+start-up included) and peak memory. The limits are reading the bytes, ``wc -w`` (finding the words) and what
+plain Python takes to split the same file and number its names. Polars and DuckDB count the windows of three
+entities, which is part of what the builder does: they find no contexts and make no network.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from inputs import path_file
+from measuring import Curve, Row, compared, exponent, measure, measure_command
+
+OURS = "honlearn, k = 2"
+GROW = "import sys, honlearn as hl; hl.grow(hl.stream_paths(sys.argv[1]), order=int(sys.argv[2]), tau=1.0)"
+NUMBER = """
+import sys
+numbers = {}
+for line in open(sys.argv[1]):
+    path = [numbers.setdefault(name, len(numbers)) for name in line.split()]
+"""
+READ = "import sys\nwith open(sys.argv[1], 'rb', 0) as f:\n    while f.read(1 << 20): pass"
+POLARS = """
+import sys, polars as pl
+lines = pl.scan_csv(sys.argv[1], has_header=False, separator="\\x01", quote_char=None, new_columns=["a"],
+                    schema_overrides=[pl.String])
+steps = lines.with_row_index("path").with_columns(pl.col("a").str.split(" ")).explode("a")
+steps = steps.with_columns(pl.col("a").cast(pl.Categorical))
+steps = steps.with_columns(b=pl.col("a").shift(-1), c=pl.col("a").shift(-2), last=pl.col("path").shift(-2))
+steps = steps.filter(pl.col("path") == pl.col("last"))
+print(len(steps.group_by("a", "b", "c").len().collect()))
+"""
+DUCKDB = """
+import sys, duckdb
+print(duckdb.sql(f'''
+    with paths as (select string_split(line, ' ') as p from read_csv('{sys.argv[1]}', header=false,
+                   delim='\\x01', quote='', columns={{'line': 'VARCHAR'}})),
+         places as (select p, unnest(range(1, len(p) - 1)) as i from paths)
+    select count(*) from (select p[i] as a, p[i + 1] as b, p[i + 2] as c, count(*) from places group by all)
+''').fetchone())
+"""
+OTHERS = {"polars": ("Polars, windows counted", POLARS), "duckdb": ("DuckDB, windows counted", DUCKDB)}
+
+
+def building(scale: float, repeat: int, preset: str = "air") -> list[Row]:
+    """Return the rows of one preset; the best of so many measurements each."""
+    file, small = path_file(preset, scale), path_file(preset, scale * 0.01)
+    part, rows = f"building, {file.stem}", list[Row]()
+    for order in (2, 3):
+        measure(GROW, small, order)  # compiles, when the machine code is not there yet
+
+    def add(what: str, kind: str, program: str, *words: object) -> None:
+        cpu, memory = min(measure(program, file, *words) for _ in range(repeat))
+        rows.append(Row(part, what, kind, round(cpu, 3), peak_mb=round(memory)))
+
+    add("reading the bytes", "limit", READ)
+    if shutil.which("wc"):
+        cpu, memory = min(measure_command(["wc", "-w", str(file)]) for _ in range(repeat))
+        rows.append(Row(part, "wc -w", "limit", round(cpu, 3), peak_mb=round(memory)))
+    cpu, memory = min(measure(GROW, small, 2) for _ in range(repeat))
+    rows.append(Row(part, "honlearn, start-up (a hundredth)", "ours", round(cpu, 3), peak_mb=round(memory)))
+    add(OURS, "ours", GROW, 2)
+    add("honlearn, k = 3", "ours", GROW, 3)
+    for module, (what, program) in OTHERS.items():
+        if importlib.util.find_spec(module):
+            add(what, "other", program)
+    add("Python: split and number", "other", NUMBER)
+    return compared(rows, OURS)
+
+
+def growth(scale: float, preset: str = "air") -> list[Curve]:
+    """Return how CPU time beyond start-up and peak memory grow with the number of paths, k = 2."""
+    start, _ = measure(GROW, path_file(preset, scale * 0.001), 2)
+    files = [path_file(preset, scale * share) for share in (0.125, 0.25, 0.5, 1)]
+    sizes = [float(sum(1 for _ in file.open("rb"))) for file in files]
+    found = [measure(GROW, file, 2) for file in files]
+    times = [max(round(cpu - start, 3), 0.001) for cpu, _ in found]
+    peaks = [memory for _, memory in found]
+    return [
+        Curve("building beyond start-up", "paths", tuple(sizes), tuple(times), "s", exponent(sizes, times)),
+        Curve("peak memory of building", "paths", tuple(sizes), tuple(peaks), "MB", exponent(sizes, peaks)),
+    ]
