@@ -13,7 +13,7 @@ from test_training import HON, LEARNER, OPTIONS, examples
 
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.ensemble import Architecture
-from honlearn.ensemble.fitting import Fitted, gathered, parts_of
+from honlearn.ensemble.fitting import Fitted
 from honlearn.ensemble.loop import TrainingOptions
 from honlearn.ensemble.node_model import NodeModel
 from honlearn.ensemble.training import Trainer
@@ -69,13 +69,6 @@ def test_learners_of_every_kind_do_not_depend_on_their_group(kind: Learner) -> N
 def test_a_mixed_bag_is_trained_in_groups_of_each_kind() -> None:
     one = model(LEARNER, GIN(widths=LEARNER.widths).resolved("nodes"), learners=5)
     check_same(fitted(one, 2), fitted(one, None))
-
-
-def test_some_learners_can_be_trained_elsewhere() -> None:
-    one, run = model(), Runtime(n_threads=1)
-    parts = [one.train_learners(run, examples(), [REFIT], learners) for learners in ([0, 1, 2], [3])]
-    assert [part.learners for part in parts] == [(0, 1, 2), (3,)]
-    check_same(gathered(parts, parts_of(one.shape, range(4))[0]), fitted(model(), None))
 
 
 def test_searches_and_refits_in_groups() -> None:
