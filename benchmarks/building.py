@@ -43,40 +43,41 @@ print(duckdb.sql(f'''
                    delim='\\x01', quote='', columns={{'line': 'VARCHAR'}})),
          places as (select p, unnest(range(1, len(p) - 1)) as i from paths)
     select count(*) from (select p[i] as a, p[i + 1] as b, p[i + 2] as c, count(*) from places group by all)
-''').fetchone())
+''').fetchall()[0][0])
 """
 OTHERS = {"polars": ("Polars, windows counted", POLARS), "duckdb": ("DuckDB, windows counted", DUCKDB)}
 
 
 def building(scale: float, repeat: int, preset: str = "air") -> list[Row]:
     """Return the rows of one preset; the best of so many measurements each."""
-    file, small = path_file(preset, scale), path_file(preset, scale * 0.01)
+    file, small = path_file(preset, scale), path_file(preset, 0)
     part, rows = f"building, {file.stem}", list[Row]()
-    for order in (2, 3):
-        measure(GROW, small, order)  # compiles, when the machine code is not there yet
-
-    def add(what: str, kind: str, program: str, *words: object) -> None:
+    programs = {
+        "reading the bytes": ("limit", READ, ()),
+        OURS: ("ours", GROW, (2,)),
+        "honlearn, k = 3": ("ours", GROW, (3,)),
+        **{what: ("other", program, ()) for name, (what, program) in OTHERS.items() if _is_there(name)},
+        "Python: split and number": ("other", NUMBER, ()),
+    }
+    for what, (kind, program, words) in programs.items():
+        measure(program, small, *words)  # compiles, when the machine code is not there yet
+        start = min(measure(program, small, *words) for _ in range(repeat))[0]
         cpu, memory = min(measure(program, file, *words) for _ in range(repeat))
-        rows.append(Row(part, what, kind, round(cpu, 3), peak_mb=round(memory)))
-
-    add("reading the bytes", "limit", READ)
+        beyond = round(max(cpu - start, 0.001), 3)
+        rows.append(Row(part, what, kind, round(cpu, 3), peak_mb=round(memory), beyond=beyond))
     if shutil.which("wc"):
         cpu, memory = min(measure_command(["wc", "-w", str(file)]) for _ in range(repeat))
-        rows.append(Row(part, "wc -w", "limit", round(cpu, 3), peak_mb=round(memory)))
-    cpu, memory = min(measure(GROW, small, 2) for _ in range(repeat))
-    rows.append(Row(part, "honlearn, start-up (a hundredth)", "ours", round(cpu, 3), peak_mb=round(memory)))
-    add(OURS, "ours", GROW, 2)
-    add("honlearn, k = 3", "ours", GROW, 3)
-    for module, (what, program) in OTHERS.items():
-        if importlib.util.find_spec(module):
-            add(what, "other", program)
-    add("Python: split and number", "other", NUMBER)
+        rows.insert(1, Row(part, "wc -w", "limit", round(cpu, 3), peak_mb=round(memory)))
     return compared(rows, OURS)
+
+
+def _is_there(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
 
 
 def growth(scale: float, preset: str = "air") -> list[Curve]:
     """Return how CPU time beyond start-up and peak memory grow with the number of paths, k = 2."""
-    start, _ = measure(GROW, path_file(preset, scale * 0.001), 2)
+    start, _ = measure(GROW, path_file(preset, 0), 2)
     files = [path_file(preset, scale * share) for share in (0.125, 0.25, 0.5, 1)]
     sizes = [float(sum(1 for _ in file.open("rb"))) for file in files]
     found = [measure(GROW, file, 2) for file in files]

@@ -50,7 +50,7 @@ def memory_row(scale: float, learners: int) -> dict[str, Any]:
 
 def shown(rows: list[Row]) -> str:
     """Return the table as text."""
-    lines = [f"{'':<44}{'CPU':>12}{'peak MB':>9}{'× ours':>9}"]
+    lines = [f"{'':<44}{'CPU':>12}{'beyond':>9}{'peak MB':>9}{'× ours':>9}"]
     part = ""
     for row in rows:
         if row.part != part:
@@ -58,7 +58,8 @@ def shown(rows: list[Row]) -> str:
             lines.append(part)
         peak = "" if row.peak_mb is None else f"{row.peak_mb:,.0f}"
         times = "" if row.times is None else f"{row.times:,.2f}"
-        lines.append(f"  {row.what:<42}{row.cpu:>9,.2f} {row.unit:<2}{peak:>9}{times:>9}")
+        beyond = "" if row.beyond is None else f"{row.beyond:,.2f}"
+        lines.append(f"  {row.what:<42}{row.cpu:>9,.2f} {row.unit:<2}{beyond:>9}{peak:>9}{times:>9}")
     return "\n".join(lines)
 
 

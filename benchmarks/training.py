@@ -14,8 +14,7 @@ import importlib.util
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +174,7 @@ def training(scale: float, learners: int, repeat: int) -> list[Row]:
     network = random_network(scale)
     roots = _roots(network, learners)
     part, rows = f"training, {network.n_nodes:,} nodes, {network.n_edges:,} edges", list[Row]()
-    with _one_thread():
+    with Runtime(n_threads=1).threads():
         csr = CSRModel(network)
         ours = {"SAGE": SAGE(), "GCN": GCN(), "GCNII": GCNII(), "GAT": GAT(), "GATv2": GATv2()}
         others = {"torch CSR, one learner after another": csr}
@@ -194,7 +193,7 @@ def training(scale: float, learners: int, repeat: int) -> list[Row]:
 def growth(scale: float, learners: int, repeat: int) -> list[Curve]:
     """Return how a step grows with edges (whole neighbourhoods), and with entities (sampled ones)."""
     sizes, times = [], []
-    with _one_thread():
+    with Runtime(n_threads=1).threads():
         for share in (0.25, 0.5, 1, 2):
             network = random_network(scale * share)
             step = built_in(network, SAGE(), learners, _roots(network, learners))
@@ -213,13 +212,3 @@ def _roots(network: Any, learners: int) -> np.ndarray:
     random, count = np.random.default_rng(1), max(network.n_entities // 8, 1)
     roots = [random.permutation(network.n_entities)[:count] for _ in range(learners)]
     return np.stack(roots).astype(np.int32)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
