@@ -14,10 +14,10 @@ from measuring import Curve, Row
 COLOURS = {"limit": "#9aa5b1", "ours": "#1f6feb", "other": "#e0823d"}
 TEXT = """# Speed and memory
 
-Made by `make bench` (`benchmarks/run.py --scale {scale:g}`): one run on a machine with {cores} cores
-({processor}) and {memory_gb} GB, Python {python}, one-minute load {load} at its start. CPU seconds, best of
-the repetitions; on a shared machine they are rather too high, so compare the ratios. The limits are what any
-program would pay.
+Made by `make bench` (`benchmarks/run.py`), one run at scale {scale:g} (training {training_scale:g}, the fit
+on a large network {memory_scale:g}) on a machine with {cores} cores ({processor}) and {memory_gb} GB, Python
+{python}, one-minute load {load} at its start. CPU time, best of {repeat}; on a shared machine it is rather
+too high, so compare the ratios. The limits are what any program would pay.
 
 {tables}
 
@@ -55,7 +55,7 @@ def write_page(folder: Path, found: dict[str, Any], rows: Sequence[Row], curves:
         sections.append(f"## {part[0].upper()}{part[1:]}\n{chart}\n{_table(own)}")
     _lines(charts / "growth.svg", [curve for curve in curves if curve.unit != "MB"])
     text = TEXT.format(
-        scale=found["scale"],
+        **{name: found[name] for name in ("scale", "training_scale", "memory_scale", "repeat")},
         tables="\n\n".join(sections),
         growth=_growth_table(curves),
         memory_text=_memory(found["memory"]),

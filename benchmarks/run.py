@@ -89,6 +89,8 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     found: dict[str, Any] = {
         "scale": options.scale,
         "training_scale": steps,
+        "memory_scale": large,
+        "repeat": options.repeat,
         "machine": before,
         "rows": [asdict(row) for row in rows],
         "curves": [asdict(curve) for curve in curves],
