@@ -34,11 +34,9 @@ check:           ## style and types
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 
-bench:           ## speed and memory; SCALE=0.01 for a quick look
+bench:           ## speed and memory, each beside its limit, and docs/benchmarks.md; SCALE=0.01 for a quick look
 	@scripts/setup.sh dev
-	@$(PYTHON_BIN) benchmarks/bench_grow.py $(ARGS)
-	@$(PYTHON_BIN) benchmarks/bench_train.py
-	@$(PYTHON_BIN) benchmarks/bench_evidence.py
+	@$(PYTHON_BIN) benchmarks/run.py $(ARGS)
 
 setup:           ## only the set-up, with the tools of the tests
 	@scripts/setup.sh dev

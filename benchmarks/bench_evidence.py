@@ -24,8 +24,8 @@ import honlearn as hl
 from honlearn.paths.paths import Paths
 
 sys.path.insert(0, str(Path(__file__).parent))
-from bench_grow import measure
 from inputs import ROOT, path_file
+from measuring import measure
 
 ALPHA = 0.05
 SHARED = ROOT.parent / "shared" / "data"

@@ -6,6 +6,9 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,7 @@ from command_line import QUICK, Files, Run
 from safetensors.numpy import save as as_safetensors
 
 import honlearn as hl
+from honlearn.executors import Executor, open_executor
 from honlearn.experiments.registry import find_model, model_names
 from honlearn.labels import read_labels
 from honlearn.tasks.nested import nested
@@ -190,6 +194,9 @@ def test_errors_are_one_line(honlearn: Run, files: Files, tmp_path: Path) -> Non
         ("--set", "structure.tau=3"): "tau cannot be chosen for a network that is grown already",
         ("--set", "n_learners=0"): "must be a whole number, at least 1. Got 0",
         ("--label-column", "colour"): "no column 'colour'",
+        ("--executor", "rai"): "must be a number of local processes",
+        ("--executor", "2", "--model", "gcn"): "gcn of nodes is trained in one process",
+        ("--set", "executor=2"): "executor is not set here; use --executor",
     }
     for words, message in cases.items():
         outcome = honlearn("train", *files, "-o", tmp_path / "m", *words)
@@ -228,3 +235,21 @@ def test_a_killed_training_goes_on_to_the_same_model(honlearn: Run, files: Files
     anew = honlearn(*words, "--seed", 1, "-o", tmp_path / "damaged")
     assert anew.code == 0
     assert anew.err.count("is a checkpoint of other settings, data or another version of honlearn") == 1
+
+
+def test_learners_train_on_an_executor_to_the_same_model(
+    honlearn: Run, files: Files, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    @contextmanager
+    def opened(spec: object) -> Iterator[Executor]:
+        asked.append(spec)
+        with ThreadPoolExecutor(2) as threads, open_executor(threads) as pool:
+            yield pool
+
+    monkeypatch.setattr("honlearn.ensemble.groups.open_executor", opened)
+    done = honlearn("train", *files, "-o", str(tmp_path / "m"), *QUICK, "--executor", "2")
+    assert (done.code, asked) == (0, [2])
+    weights = [(folder / "weights.safetensors").read_bytes() for folder in (model, tmp_path / "m")]
+    assert weights[0] == weights[1]

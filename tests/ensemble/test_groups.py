@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ from test_training import HON, LEARNER, OPTIONS, examples
 
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.ensemble import Architecture
-from honlearn.ensemble.fitting import Fitted, gathered, parts_of
+from honlearn.ensemble.fitting import Fitted
+from honlearn.ensemble.groups import Workers
 from honlearn.ensemble.loop import TrainingOptions
 from honlearn.ensemble.node_model import NodeModel
 from honlearn.ensemble.training import Trainer
@@ -21,6 +24,13 @@ from honlearn.learners import GAT, GIN, SAGE, Learner
 from honlearn.sampling.relatives import RelativeSampler
 
 REFIT = dataclasses.replace(OPTIONS, refit=0.5, restart=False, max_epochs=6)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Products as small as these wait longer for a second thread than they take on one."""
+    with Runtime(n_threads=1).threads():
+        yield
 
 
 def model(*kinds: Learner, learners: int = 4, variant: str = "bag") -> NodeModel:
@@ -71,13 +81,6 @@ def test_a_mixed_bag_is_trained_in_groups_of_each_kind() -> None:
     check_same(fitted(one, 2), fitted(one, None))
 
 
-def test_some_learners_can_be_trained_elsewhere() -> None:
-    one, run = model(), Runtime(n_threads=1)
-    parts = [one.train_learners(run, examples(), [REFIT], learners) for learners in ([0, 1, 2], [3])]
-    assert [part.learners for part in parts] == [(0, 1, 2), (3,)]
-    check_same(gathered(parts, parts_of(one.shape, range(4))[0]), fitted(model(), None))
-
-
 def test_searches_and_refits_in_groups() -> None:
     one, run, given = model(), Runtime(n_threads=1), [REFIT]
     together, apart = (one.search(run, examples(), given, range(4), size)[0] for size in (None, 3))
@@ -86,6 +89,18 @@ def test_searches_and_refits_in_groups() -> None:
     assert apart.history == together.history
     expected = one.refit(run, examples(), given, [together], lambda phase: phase)
     check_same(one.refit(run, examples(), given, [apart], lambda phase: phase, 1), expected)
+
+
+def test_searches_and_refits_on_workers() -> None:
+    one, run, given = model(), Runtime(n_threads=1), [REFIT]
+    expected = one.search(run, examples(), given, range(4))[0]
+    with ThreadPoolExecutor(2) as threads, Workers(threads, 1) as workers:
+        found = one.search(run, examples(), given, range(4), None, workers)[0]
+        again = one.refit(run, examples(), given, [found], lambda phase: phase, None, workers)
+        assert len(workers._sent) == 1
+    assert found.held.proba.tobytes() == expected.held.proba.tobytes()
+    assert found.history == expected.history
+    check_same(again, one.refit(run, examples(), given, [expected], lambda phase: phase))
 
 
 def test_learners_that_are_pooled_are_one_group() -> None:

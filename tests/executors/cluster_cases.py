@@ -1,4 +1,4 @@
-"""What is asked of a real cluster: counting, an evaluation and a search, compared with one process."""
+"""What is asked of a real cluster: counting, a bag, an evaluation and a search, compared with one process."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from honlearn.experiments.registry import find_model
 from honlearn.experiments.search import Budget, Found, search
 from honlearn.experiments.spaces import Space
 from honlearn.hon.build import GramCounts, count_grams
+from honlearn.learners import SAGE
 from honlearn.paths import partitions
 from honlearn.results.record import Times
 from honlearn.results.records import Records
@@ -72,6 +73,23 @@ def check_evaluation(spec: Any, folder: Path) -> None:
 def records(folder: Path) -> list[str]:
     kept = [replace(record, times=Times()).to_json() for record in Records(folder)]
     return sorted(json.dumps(record, sort_keys=True) for record in kept)
+
+
+def check_bag(spec: Any) -> None:
+    """The learners of a bag, in groups on the workers."""
+    made = hl.datasets.synthetic(2, n_nodes=18, n_hubs=2, n_destinations=2)
+    one, two = (fitted_bag(made, None), fitted_bag(made, spec))
+    names = list(made.labels)
+    assert one.member_proba(names).tobytes() == two.member_proba(names).tobytes()
+    assert one.history_.equals(two.history_)
+    assert one.temperature_ == two.temperature_
+
+
+def fitted_bag(made: Any, executor: Any) -> hl.DGEClassifier:
+    kind, training = SAGE(widths=(6,)), hl.Training(max_epochs=3, patience=2)
+    given = {"n_learners": 3, "training": training, "n_threads": 1, "random_state": 0}
+    model = hl.DGEClassifier(hl.grow(made.paths), kind, **given, executor=executor)  # type: ignore[arg-type]
+    return model.fit(list(made.labels), list(made.labels.values()))
 
 
 def check_search(spec: Any, folder: Path) -> None:

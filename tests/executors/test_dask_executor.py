@@ -43,6 +43,10 @@ def test_evaluation(cluster: str, tmp_path: Path) -> None:
     cases.check_evaluation(cluster, tmp_path)
 
 
+def test_bag(cluster: str) -> None:
+    cases.check_bag(cluster)
+
+
 def test_search(cluster: str, tmp_path: Path) -> None:
     cases.check_search(cluster, tmp_path)
 

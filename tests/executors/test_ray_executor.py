@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import cluster_cases as cases
 import pytest
+import tasks_for_tests as tasks
 
 from honlearn.executors import TaskError, open_executor
 
@@ -52,6 +54,15 @@ def test_counting(cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_evaluation(cluster: str, tmp_path: Path) -> None:
     cases.check_evaluation(cluster, tmp_path)
+
+
+def test_a_bag_also_while_a_worker_dies(
+    cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dying = partial(tasks.dying_group, str(tmp_path / "died"))
+    monkeypatch.setattr("honlearn.ensemble.node_model.on_worker", dying)
+    cases.check_bag(cluster)
+    assert (tmp_path / "died").exists()
 
 
 def test_search(cluster: str, tmp_path: Path) -> None:

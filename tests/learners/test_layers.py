@@ -9,7 +9,7 @@ from model_cases import around, context, dense, ensemble, small_network
 from scipy.sparse import csr_array
 
 from honlearn.engine.weights import Features
-from honlearn.ensemble.ensemble import Ensemble, count_parameters
+from honlearn.ensemble.ensemble import Architecture, Ensemble, count_parameters
 from honlearn.hon.network import HigherOrderNetwork
 
 
@@ -107,10 +107,13 @@ def test_user_features_equal_dense_inputs(
     torch.testing.assert_close(got, reference(hon, model, inputs, kind), rtol=1e-4, atol=1e-5)
 
 
-# For few rows neighbours are summed first, for many the inputs are multiplied first (transforms_first).
-ROUNDED = {"rtol": 1e-5, "atol": 2e-7}
+@pytest.fixture(params=[4, 4096], ids=["summed first", "multiplied first"])
+def usual_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few usual rows: neighbours are summed first. Many: inputs are multiplied first (transforms_first)."""
+    monkeypatch.setattr(Architecture, "usual_rows", request.param)
 
 
+@pytest.mark.usefixtures("usual_rows")
 def test_rows_that_are_needed_are_computed_as_among_all() -> None:
     hon = small_network(3, entities=40, extra=20, edges=70)
     model = ensemble(hon, widths=(9, 9, 9))
@@ -120,9 +123,10 @@ def test_rows_that_are_needed_are_computed_as_among_all() -> None:
     few = np.array([[3, 17], [20, 5], [3, 3]], np.int32)
     assert near.of_kind[0].hops(few, np.zeros(3, np.uint64), 0)[1].rows.shape[1] < hon.n_nodes
     some = model.represent(few, near, context())
-    torch.testing.assert_close(some, torch.stack([whole[i, few[i]] for i in range(3)]), **ROUNDED)
+    assert torch.equal(some, torch.stack([whole[i, few[i]] for i in range(3)]))
 
 
+@pytest.mark.usefixtures("usual_rows")
 def test_dropout_does_not_depend_on_the_other_rows() -> None:
     hon = small_network(3, entities=40, extra=20, edges=70)
     model = ensemble(hon, input_dropout=0.5, hidden_dropout=0.5)
@@ -130,9 +134,8 @@ def test_dropout_does_not_depend_on_the_other_rows() -> None:
     everyone = np.arange(hon.n_nodes, dtype=np.int32)[None].repeat(3, 0)
     few = np.array([[3], [20], [5]], np.int32)
     whole = model.represent(everyone, near, ctx)
-    torch.testing.assert_close(
-        model.represent(few, near, ctx), torch.stack([whole[i, few[i]] for i in range(3)]), **ROUNDED
-    )
+    some = model.represent(few, near, ctx)
+    assert torch.equal(some, torch.stack([whole[i, few[i]] for i in range(3)]))
 
 
 def test_sizes_are_the_papers() -> None:

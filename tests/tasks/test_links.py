@@ -17,6 +17,7 @@ import honlearn as hl
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble import pair_training
 from honlearn.ensemble.fitting import fit_ensemble
+from honlearn.ensemble.groups import Groups
 from honlearn.ensemble.pairs import OPERATORS
 from honlearn.errors import FormatError, InputError, ParameterError, UnknownNodeError
 from honlearn.hon.edgelist import from_edges
@@ -214,8 +215,8 @@ def test_a_learner_alone_is_that_learner_in_company() -> None:
     options = for_all._options(shape, len(examples))
     make = for_all._model(shape)._maker(run, examples, unlinked, lambda phase: "")
     with run.threads():
-        state = fit_ensemble(shape, range(3), options, make).state
-        alone = fit_ensemble(shape, [1], options, make).state
+        state = fit_ensemble(shape, range(3), options, Groups(make)).state
+        alone = fit_ensemble(shape, [1], options, Groups(make)).state
     assert alone.keys() == state.keys()
     for name, tensor in alone.items():
         assert tensor[0].numpy().tobytes() == state[name][1].numpy().tobytes()

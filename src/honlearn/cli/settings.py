@@ -24,7 +24,11 @@ from honlearn.errors import ParameterError, did_you_mean, listed
 from honlearn.experiments.registry import Entry, model_names
 
 _TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
-_INSTEAD = {"random_state": "use --seed", "checkpoint": "the command keeps one itself"}
+_INSTEAD = {
+    "random_state": "use --seed",
+    "checkpoint": "the command keeps one itself",
+    "executor": "use --executor",
+}
 
 Task = Annotated[
     str,

@@ -18,7 +18,7 @@ from honlearn.cli import settings as words
 from honlearn.cli import stopping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.hon.build import GramCounts
@@ -50,6 +50,16 @@ def train(
             help="Most memory, e.g. 4GB: learners train in groups that fit. Default: what is available.",
         ),
     ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            "--executor",
+            metavar="E",
+            show_default=False,
+            help="Where learners train: a number of local processes, ray, ray://HOST:PORT, dask or the "
+            "address of its scheduler; the model is the same.",
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Write into a folder that holds files of something else.")
     ] = False,
@@ -62,6 +72,7 @@ def train(
     reading: dict[str, Any],
 ) -> None:
     """Fit a model on every labelled node of a network, on its links, or on labelled paths, and save it."""
+    from honlearn.executors import read_spec
     from honlearn.experiments.registry import find_model
     from honlearn.labels import read_labels
     from honlearn.paths.files import find_files
@@ -73,9 +84,12 @@ def train(
     labelled: tuple[list[str], list[str]] = ([], [])
     if task == "nodes":
         labelled = read_labels(words.needed_labels(labels), label_column)
+    if executor is not None:
+        read_spec(executor)
     if memory is not None:
         set_ = [*(set_ or []), f"memory={memory}"]
     if entry is None:
+        _check_learners(executor, "a model of paths", ())
         from honlearn.cli.path_classes import train_paths
 
         _tell(train_paths(network, labels, output, label_column, set_, seed, reading), as_json)
@@ -85,7 +99,9 @@ def train(
 
     choice = choosing.Choice(auto, order, tau, min_support, reading)
     choice.check(entry, network)
-    spec = ModelSpec(entry, choice.settings(words.parse_settings(set_, entry)))
+    _check_learners(executor, f"{entry.name} of {task}", entry.keywords())
+    settings = choice.settings(words.parse_settings(set_, entry))
+    spec = ModelSpec(entry, settings if executor is None else {**settings, "executor": executor})
     facts: dict[str, Any] = {"model": str(output), "name": entry.name}
     learner = spec.configuration().get("learner")
     facts |= {} if learner is None else {"learner": learner}
@@ -102,6 +118,17 @@ def train(
     _tell(facts, as_json)
     if (auto or "tried" in facts) and not as_json:
         choosing.print_tried(facts.get("tried", []))
+
+
+def _check_learners(executor: str | None, what: str, keywords: Container[str]) -> None:
+    """Raise where an executor is given to a model that is not trained in groups of learners."""
+    if executor is not None and "executor" not in keywords:
+        from honlearn.errors import ParameterError
+
+        raise ParameterError(
+            f"--executor {executor}: {what} is trained in one process; learners of dge models of nodes can "
+            "be trained elsewhere. Leave --executor out."
+        )
 
 
 def _tell(facts: dict[str, Any], as_json: bool) -> None:

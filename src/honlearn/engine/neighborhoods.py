@@ -29,6 +29,9 @@ from honlearn.engine.touched import Touched
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.jit import Integers, njit
 
+# More than any network has.
+ALL_ROWS = 2**31
+
 
 class Hop(NamedTuple):
     """What one layer reads: for output row r of learner l, row ``rows[l, r]`` of `own` and of each part.
@@ -39,6 +42,7 @@ class Hop(NamedTuple):
     the same rows. `once`: rows of the layer before are read once, or hardly more often, so that a layer
     need not keep them for this one. `loop` float32 [R'] is the weight of a node itself, where it has one.
     Where there is `touched` (of `own` and of each part), places of a first layer are those of its entities.
+    `usual_rows` is how many rows a batch usually asks for, whatever it asks for now.
     """
 
     rows: NDArray[np.int32]
@@ -47,6 +51,7 @@ class Hop(NamedTuple):
     once: bool = False
     loop: NDArray[np.float32] | None = None
     touched: tuple[Touched, ...] | None = None
+    usual_rows: int = ALL_ROWS
 
     @property
     def into(self) -> Rows:
@@ -112,6 +117,7 @@ class ExactNeighborhood:
 
     rows_a_root = 1
     is_exact = True
+    usual_rows = ALL_ROWS
     _computes_all = False
 
     def __init__(
@@ -202,11 +208,12 @@ class ExactNeighborhood:
 
     def _hop(self, rows: NDArray[np.int32], before: NDArray[np.int32]) -> Hop:
         if before is self._everyone:
-            return Hop(rows, self._own, self._parts, loop=self._loop)
+            return Hop(rows, self._own, self._parts, loop=self._loop, usual_rows=self.usual_rows)
         place = np.full(self.n_nodes, -1, np.int32)
         place[before[0]] = np.arange(before.shape[1], dtype=np.int32)
         parts = tuple(part._replace(indices=place[part.indices]) for part in self._parts)
-        return Hop(rows, single(self.n_nodes, place[None]), parts, loop=self._loop)
+        own = single(self.n_nodes, place[None])
+        return Hop(rows, own, parts, loop=self._loop, usual_rows=self.usual_rows)
 
 
 def _doubled(rows: Rows) -> Rows:

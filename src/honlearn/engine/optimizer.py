@@ -29,6 +29,30 @@ from honlearn.jit import Floats, Integers, njit
 _BETA_1, _BETA_2 = 0.9, 0.999
 
 
+@njit(inline="always", error_model="numpy")
+def _step(
+    x: Floats,
+    grad: Floats,
+    mean: Floats,
+    square: Floats,
+    missed: int,
+    rate: np.float32,
+    root: np.float32,
+    epsilon: np.float32,
+    decay: np.float32,
+) -> None:
+    """One step on a row of each [n] after `missed` steps without a gradient; the gradient is 0 again."""
+    keep_1 = np.float32(_BETA_1) * np.float32(_BETA_1**missed)
+    keep_2 = np.float32(_BETA_2) * np.float32(_BETA_2**missed)
+    rest_1, rest_2 = np.float32(1 - _BETA_1), np.float32(1 - _BETA_2)
+    for i in range(len(x)):
+        g = grad[i] + decay * x[i]
+        mean[i] = keep_1 * mean[i] + rest_1 * g
+        square[i] = keep_2 * square[i] + rest_2 * g * g
+        x[i] -= rate * mean[i] / (np.sqrt(square[i]) * root + epsilon)
+        grad[i] = 0
+
+
 @njit(fastmath={"contract", "nsz"}, error_model="numpy")
 def _adam(
     first: int,
@@ -43,16 +67,8 @@ def _adam(
     decay: np.float32,
 ) -> None:
     """One step on rows `first` to `last` of [P, n]; `rate` and `root` hold the bias corrections."""
-    beta_1, beta_2 = np.float32(_BETA_1), np.float32(_BETA_2)
-    rest_1, rest_2 = np.float32(1 - _BETA_1), np.float32(1 - _BETA_2)
     for row in range(first, last):
-        values, slope, m, v = x[row], grad[row], mean[row], square[row]
-        for i in range(len(values)):
-            g = slope[i] + decay * values[i]
-            m[i] = beta_1 * m[i] + rest_1 * g
-            v[i] = beta_2 * v[i] + rest_2 * g * g
-            values[i] -= rate * m[i] / (np.sqrt(v[i]) * root + epsilon)
-            slope[i] = 0
+        _step(x[row], grad[row], mean[row], square[row], 0, rate, root, epsilon, decay)
 
 
 @njit(fastmath={"contract", "nsz"}, error_model="numpy")
@@ -73,26 +89,13 @@ def _adam_rows(
     decay: np.float32,
 ) -> None:
     """One step on rows[l, :counts[l]] of tables [L, V, d]; grad is [L, U, d], `stepped` [L, V]."""
-    beta_1, beta_2 = np.float32(_BETA_1), np.float32(_BETA_2)
-    rest_1, rest_2 = np.float32(1 - _BETA_1), np.float32(1 - _BETA_2)
     for learner in range(first, last):
         for place in range(counts[learner]):
             row = rows[learner, place]
-            values, m, v, slope = (
-                x[learner, row],
-                mean[learner, row],
-                square[learner, row],
-                grad[learner, place],
-            )
             missed = step - 1 - stepped[learner, row]
-            keep_1 = beta_1 * np.float32(_BETA_1**missed)
-            keep_2 = beta_2 * np.float32(_BETA_2**missed)
             stepped[learner, row] = step
-            for i in range(len(values)):
-                g = slope[i] + decay * values[i]
-                m[i] = keep_1 * m[i] + rest_1 * g
-                v[i] = keep_2 * v[i] + rest_2 * g * g
-                values[i] -= rate * m[i] / (np.sqrt(v[i]) * root + epsilon)
+            own = (x[learner, row], grad[learner, place], mean[learner, row], square[learner, row])
+            _step(own[0], own[1], own[2], own[3], missed, rate, root, epsilon, decay)
 
 
 class Adam:
@@ -175,6 +178,8 @@ class Adam:
         arrays = [tensor.numpy() for tensor in tensors]
         given = (*arrays, *touched, values.numpy(), self.steps, *numbers)
         self.run.each(_adam_rows, len(table), *given)
+        # Rows behind the last one that was read have no gradient, so that all of it is zero again.
+        self.run.emptied(values)
 
     def take(self, places: list[int]) -> None:
         """Keep the moments of these places of the learner axis only."""

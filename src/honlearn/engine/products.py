@@ -49,7 +49,8 @@ def _slice(tensor: torch.Tensor, learner: int) -> torch.Tensor:
     return aligned(tensor[learner if len(tensor) > 1 else 0])
 
 
-def _write(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
+def multiply_into(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
+    """out = a · b, the same to the bit wherever `out` lies."""
     if out.data_ptr() % _BOUNDARY:
         out.copy_(torch.mm(a, b))
     else:
@@ -62,7 +63,7 @@ def _by_rows(
     """out[l] = a[l] · b[l] for the first rows of each learner, 0 for the others."""
     for learner in range(first, last):
         count = rows[learner]
-        _write(_slice(a, learner)[:count], _slice(b, learner), out[learner, :count])
+        multiply_into(_slice(a, learner)[:count], _slice(b, learner), out[learner, :count])
         out[learner, count:] = 0
 
 
@@ -72,7 +73,7 @@ def _over_rows(
     """out[l] = a[l]ᵀ · b[l], summed over the first rows of each learner."""
     for learner in range(first, last):
         count = rows[learner]
-        _write(_slice(a, learner)[:count].T, _slice(b, learner)[:count], out[learner])
+        multiply_into(_slice(a, learner)[:count].T, _slice(b, learner)[:count], out[learner])
 
 
 def _each(run: Runtime | None, multiply: Callable[..., None], out: torch.Tensor, *given: Any) -> None:

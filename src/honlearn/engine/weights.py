@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from honlearn.engine.adjacency import Rows
+from honlearn.engine.input_tables import input_table
 from honlearn.engine.products import aligned, product
 from honlearn.engine.propagate import Dropout, drop, sum_rows
 from honlearn.engine.runtime import Runtime
@@ -67,6 +68,11 @@ class Features:
     def arrays(self) -> list[NDArray[Any]]:
         """Return what the numbers are made of: themselves, or of sparse rows indptr, indices and data."""
         return list(self._sparse) if self._dense is None else [self._dense.cpu().numpy()]
+
+    @property
+    def whole(self) -> torch.Tensor | None:
+        """The features [V, F] where they are dense, None where they are sparse."""
+        return self._dense
 
     def dense(self) -> torch.Tensor:
         """Return the features as a dense tensor [V, F]."""
@@ -135,6 +141,9 @@ class InputWeight(nn.Module):
             return self._identities(run, touched)
         if self.identity is None:
             return self.features.times(run, self.matrix, site, touched)
+        together = self._together(run, touched, False)
+        if together is not None:
+            return together
         return self._identities(run, touched) + self._of_features(run, site, touched)
 
     def table_for_roots(self, run: Runtime, site: Dropout, touched: Touched | None = None) -> torch.Tensor:
@@ -145,12 +154,24 @@ class InputWeight(nn.Module):
         """
         if self.identity is None:
             return self.table(run, site, touched)
+        together = self._together(run, touched, True) if self.mask is None else None
+        if together is not None:
+            return together
         identities = self._identities(run, touched)
         if self.matrix is None:
             return identities if self.mask is None else torch.cat([identities, self.mask], 1)
         nameless = self._of_features(run, site, touched)
         hidden = nameless if self.mask is None else nameless + self.mask
         return torch.cat([identities + nameless, hidden], 1)
+
+    def _together(self, run: Runtime, touched: Touched | None, for_roots: bool) -> torch.Tensor | None:
+        """Return the table of all entities in one pass; None where features are sparse, or elsewhere."""
+        whole = None if self.features is None or touched is not None else self.features.whole
+        if whole is None or self.identity is None or self.matrix is None:
+            return None
+        if self.identity.device.type != "cpu":
+            return None
+        return input_table(run, whole, self.identity, self.matrix, for_roots)
 
     def _identities(self, run: Runtime, touched: Touched | None) -> torch.Tensor:
         assert self.identity is not None

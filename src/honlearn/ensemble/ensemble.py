@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -39,6 +39,8 @@ class Architecture:
     n_entities: int
     kinds: tuple[Learner, ...]
     n_heads: int = 5
+    # How many rows a batch asks for at most, as batches are made by default.
+    usual_rows: ClassVar[int] = 512
 
     @property
     def is_joint(self) -> bool:
@@ -95,6 +97,9 @@ def _with_all_rows(near: Any) -> Any:
 def surroundings(network: HigherOrderNetwork, shape: Architecture, has_features: bool) -> Surroundings:
     """Return what each kind of learner reads of a network."""
     near = tuple(kind.neighborhood(network, kind.mask(has_features)) for kind in shape.kinds)
+    for one in near:
+        if isinstance(one, ExactNeighborhood):
+            one.usual_rows = shape.usual_rows
     return Surroundings(near)
 
 

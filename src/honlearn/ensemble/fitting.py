@@ -1,6 +1,6 @@
 """Fitting an ensemble: which learners train together, in which groups, and what comes of them.
 
-In: a way to make a trainer for some learners of one kind, and options for each kind. Out: :class:`Fitted`.
+In: groups (:mod:`honlearn.ensemble.groups`) and options for each kind. Out: :class:`Fitted`.
 Learners of a bag do not depend on each other (:mod:`honlearn.ensemble.learner_training`), so each kind of a
 mixed bag is trained by itself, in its own way, and a bag may be trained in groups, one after another or
 elsewhere; learners that are pooled before the classes train together.
@@ -20,8 +20,8 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.ensemble.ensemble import Architecture
+from honlearn.ensemble.groups import Groups
 from honlearn.ensemble.learner_training import (
-    MakeTrainer,
     Part,
     Schedule,
     Searched,
@@ -69,19 +69,6 @@ def parts_of(shape: Architecture, learners: Sequence[int]) -> list[Part]:
     return parts
 
 
-def groups_of(part: Part, size: int | None) -> list[Part]:
-    """Return the groups of at most `size` learners that a part is trained in; one where they depend.
-
-    Learners that share weights, and those that are pooled, are one group.
-    """
-    shape, learners = part.shape, part.learners
-    apart = shape.variant == "bag" and not shape.shared
-    if size is None or not apart or size >= len(learners):
-        return [part]
-    some = [learners[start : start + size] for start in range(0, len(learners), size)]
-    return [part.only(learners) for learners in some]
-
-
 def train_twice(
     options: TrainingOptions,
     path: Callable[[str], Path | None],
@@ -113,17 +100,16 @@ def fit_ensemble(
     shape: Architecture,
     learners: Sequence[int],
     options: Sequence[TrainingOptions],
-    make: MakeTrainer,
-    group_size: int | None = None,
+    groups: Groups,
 ) -> Fitted:
     """Train the learners; `options` has one entry for each kind.
 
-    With a `group_size` so many learners of a bag are trained at a time; the result is the same to the byte.
+    `groups` says which learners of a bag train together, and where; the result is the same to the byte.
     """
     parts, results, history = parts_of(shape, learners), [], []
     for part in parts:
         given = options[part.kind or 0]
-        one = gathered((train_learners(group, given, make) for group in groups_of(part, group_size)), part)
+        one = gathered(groups.each(train_learners, groups.of(part), given), part)
         kind = {} if part.kind is None else {"kind": part.shape.kinds[0].kind}
         history += [{**row, **kind} for row in one.history]
         results.append(one)
@@ -172,14 +158,14 @@ def search_only(
     shape: Architecture,
     learners: Sequence[int],
     options: Sequence[TrainingOptions],
-    make: MakeTrainer,
-    group_size: int | None = None,
+    groups: Groups,
 ) -> list[Searched]:
     """Train learners on their training parts alone, without checkpoints; return a search for each kind."""
     out = []
     for part in parts_of(shape, learners):
         plain = dataclasses.replace(options[part.kind or 0], refit=0.0, checkpoint=None)
-        found = [search_learners(group.alone(), plain, make) for group in groups_of(part, group_size)]
+        some = [group.alone() for group in groups.of(part)]
+        found = list(groups.each(search_learners, some, plain))
         out.append(found[0] if len(found) == 1 else joined_searches(found))
     return out
 
@@ -197,8 +183,7 @@ def refit_only(
     shape: Architecture,
     rounds: Sequence[Searched],
     options: Sequence[TrainingOptions],
-    make: MakeTrainer,
-    group_size: int | None = None,
+    groups: Groups,
 ) -> Fitted:
     """Let learners of one kind that were searched in rounds go on, on all examples."""
     given, (part,) = options[0], parts_of(shape, range(shape.n_learners))
@@ -207,8 +192,8 @@ def refit_only(
     history = [row for one in rounds for row in one.history]
     if not searches(given):
         return Fitted(whole.state, history, np.array(whole.best_epochs[0], np.int64), every.held, searched)
-    groups = groups_of(part, group_size)
-    one = gathered((refit_learners(group, whole.only(group.learners), given, make) for group in groups), part)
+    found = groups.each(refit_learners, groups.of(part), given, lambda group: whole.only(group.learners))
+    one = gathered(found, part)
     history += [row for row in one.history if row["phase"] == "refit"]
     return Fitted(one.state, history, one.epochs, every.held, searched)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from honlearn.ensemble.ensemble import Architecture
 from honlearn.ensemble.fitting import Fitted, fit_ensemble, merged_state, parts_of, refit_only
+from honlearn.ensemble.groups import Groups
 from honlearn.ensemble.learner_training import (
     MakeTrainer,
     Searched,
@@ -42,7 +43,7 @@ def grow_bag(
     validated = all(given.validation_fraction > 0 for given in options)
     many_kinds = len(shape.kinds) > 1 and any(searches(given) for given in options)
     if shape.variant != "bag" or shape.shared or shape.n_learners <= step or not validated or many_kinds:
-        return fit_ensemble(shape, range(shape.n_learners), options, make), shape.n_learners
+        return fit_ensemble(shape, range(shape.n_learners), options, Groups(make)), shape.n_learners
     rounds: list[list[Searched]] = []
     before: NDArray[np.float64] | None = None
     for start in range(0, shape.n_learners, step):
@@ -55,7 +56,7 @@ def grow_bag(
     count = sum(len(one.best_epochs[0]) for found in rounds for one in found)
     shape = dataclasses.replace(shape, n_learners=count)
     if len(shape.kinds) == 1:
-        return refit_only(shape, [found[0] for found in rounds], options, make), count
+        return refit_only(shape, [found[0] for found in rounds], options, Groups(make)), count
     return _fitted(shape, rounds), count
 
 

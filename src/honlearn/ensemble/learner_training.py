@@ -134,7 +134,7 @@ def train_learners(part: Part, options: TrainingOptions, make: MakeTrainer) -> T
     is the only one. Of a group that is done a checkpoint keeps the result, so that a fit that is killed goes
     on with the next.
     """
-    return refit_learners(part, search_learners(part, options, make), options, make)
+    return refit_learners(part, options, make, search_learners(part, options, make))
 
 
 def search_learners(
@@ -152,7 +152,7 @@ def search_learners(
 
 
 def refit_learners(
-    part: Part, found: Searched, options: TrainingOptions, make: MakeTrainer
+    part: Part, options: TrainingOptions, make: MakeTrainer, found: Searched
 ) -> TrainedLearners:
     """Let learners that were searched go on, or begin anew, on all examples; `found.state` is given up."""
     before, searched = _flat(found.best_epochs), kept_searched(found, part.n_in_all)

@@ -114,16 +114,18 @@ def _entries(roots: int, fan_outs: list[int]) -> int:
     return total
 
 
-def group_size(found: Estimate, memory: object, owner: str, apart: bool) -> int | None:
+def group_size(found: Estimate, memory: object, owner: str, apart: bool, processes: int = 1) -> int | None:
     """Return how many learners train at a time; None for all of them, which is most often so.
 
-    `memory` is the most that the process may take in all; None is what is available. `apart`: the learners
-    are a bag and may be trained in groups. Raise an error that says what helps where memory is too short.
+    `memory` is the most that may be taken in all; None is what is available. Several `processes` have equal
+    parts of it. `apart`: the learners are a bag and may be trained in groups. Raise an error that says what
+    helps where memory is too short.
     """
     if memory is None:
-        limit, what = int(available_memory() * _SHARE), "available"
+        limit, what = int(available_memory() * _SHARE) // processes, "available"
     else:
-        limit, what = parse_size(owner, "training.memory", memory) - resident_memory(), "allowed"
+        allowed = parse_size(owner, "training.memory", memory) // processes
+        limit, what = allowed - resident_memory(), "allowed"
     size = found.group_size(limit) if apart else found.n_learners * (found.total(found.n_learners) <= limit)
     if size == 0:
         needed = found.total(found.n_learners)

@@ -7,24 +7,19 @@ estimators and the single models are made around it; it knows no names and no la
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 from honlearn.engine.runtime import Runtime
 from honlearn.engine.weights import Features
 from honlearn.ensemble.ensemble import Architecture, Ensemble, Surroundings, empty_ensemble, surroundings
 from honlearn.ensemble.examples import Examples
-from honlearn.ensemble.fitting import Fitted, fit_ensemble, parts_of, refit_only, search_only
+from honlearn.ensemble.fitting import Fitted, fit_ensemble, refit_only, search_only
+from honlearn.ensemble.groups import Groups, Work, WorkerGroups, Workers
 from honlearn.ensemble.inference import Inference
-from honlearn.ensemble.learner_training import (
-    MakeTrainer,
-    Part,
-    Schedule,
-    Searched,
-    TrainedLearners,
-    train_learners,
-)
+from honlearn.ensemble.learner_training import MakeTrainer, Part, Schedule, Searched
 from honlearn.ensemble.loop import State, TrainingOptions
 from honlearn.ensemble.training import Problem, Trainer
 from honlearn.hon.network import HigherOrderNetwork
@@ -53,26 +48,14 @@ class NodeModel:
         options: Sequence[TrainingOptions],
         fingerprint: Callable[[str], str],
         group_size: int | None = None,
+        workers: Workers | None = None,
     ) -> Fitted:
-        """Train all learners, a bag in groups of `group_size`; `fingerprint` marks a checkpoint."""
-        learners, make = range(self.shape.n_learners), self._maker(run, examples, fingerprint)
-        return fit_ensemble(self.shape, learners, options, make, group_size)
+        """Train all learners, a bag in groups of `group_size`; `fingerprint` marks a checkpoint.
 
-    def train_learners(
-        self,
-        run: Runtime,
-        examples: Examples,
-        options: Sequence[TrainingOptions],
-        learners: Sequence[int],
-        fingerprint: Callable[[str], str] = lambda phase: "",
-    ) -> TrainedLearners:
-        """Train some learners of a bag of one kind: the same bytes as in a fit of all, wherever this runs.
-
-        :func:`honlearn.ensemble.fitting.gathered` puts groups together.
+        With `workers` the groups are trained there, to the same bytes.
         """
-        (part,) = parts_of(self.shape, range(self.shape.n_learners))
-        group = part.only(tuple(learners))
-        return train_learners(group, options[0], self._maker(run, examples, fingerprint))
+        groups = self._groups(run, examples, fingerprint, group_size, workers)
+        return fit_ensemble(self.shape, range(self.shape.n_learners), options, groups)
 
     def search(
         self,
@@ -81,11 +64,12 @@ class NodeModel:
         options: Sequence[TrainingOptions],
         learners: Sequence[int],
         group_size: int | None = None,
+        workers: Workers | None = None,
     ) -> list[Searched]:
         """Train some learners by themselves on their training parts: a search for each kind."""
         alone = dataclasses.replace(self.shape, variant="bag", shared=False)
-        make = self._maker(run, examples, lambda phase: "")
-        return search_only(alone, learners, options, make, group_size)
+        groups = self._groups(run, examples, lambda phase: "", group_size, workers)
+        return search_only(alone, learners, options, groups)
 
     def refit(
         self,
@@ -95,19 +79,50 @@ class NodeModel:
         rounds: Sequence[Searched],
         fingerprint: Callable[[str], str],
         group_size: int | None = None,
+        workers: Workers | None = None,
     ) -> Fitted:
         """Let learners that were searched in rounds go on, on all examples."""
-        make = self._maker(run, examples, fingerprint)
-        return refit_only(self.shape, rounds, options, make, group_size)
+        groups = self._groups(run, examples, fingerprint, group_size, workers)
+        return refit_only(self.shape, rounds, options, groups)
 
-    def _maker(self, run: Runtime, examples: Examples, fingerprint: Callable[[str], str]) -> MakeTrainer:
+    def _groups(
+        self,
+        run: Runtime,
+        examples: Examples,
+        fingerprint: Callable[[str], str],
+        size: int | None,
+        workers: Workers | None,
+    ) -> Groups:
+        make = self.maker(run, examples, fingerprint)
+        if workers is None:
+            return Groups(make, size)
+
+        def arguments() -> tuple[Any, ...]:
+            # Models of one fit differ by their shape, and may have the network in common.
+            key, inputs = (id(self.network), self.features is None), (self.network, self.features, examples)
+            return (
+                workers.send(key, Inputs(*inputs)),
+                self.shape,
+                self.seed,
+                str(run.device),
+                workers.n_threads,
+            )
+
+        return WorkerGroups(
+            make, size, workers=workers, run=on_worker, arguments=arguments, fingerprint=fingerprint
+        )
+
+    def maker(self, run: Runtime, examples: Examples, fingerprint: Callable[[str], str]) -> MakeTrainer:
+        """Return what makes trainers of some learners on these examples."""
+
         def make(part: Part, options: TrainingOptions, schedule: Schedule, phase: str) -> Trainer:
             ensemble = Ensemble(part.shape, self.seed, part.learners, self.features)
             near = self.near if part.kind is None else self.near.only(part.kind)
             if part.shape.variant == "bag" and not part.shape.shared:
                 near = near.with_all_rows(part.shape.kinds)
             problem = Problem(near, self.sampler, examples, self.seed, part.learners)
-            return Trainer(ensemble, problem, options, run, schedule, fingerprint(phase))
+            mark = "" if options.checkpoint is None else fingerprint(phase)
+            return Trainer(ensemble, problem, options, run, schedule, mark)
 
         return make
 
@@ -129,3 +144,33 @@ class NodeModel:
     def inference(self, ensemble: Ensemble, run: Runtime, n_draws: int) -> Inference:
         """Return what predicts with an ensemble that was restored."""
         return Inference(ensemble, self.near, self.sampler, self.seed, run, n_draws)
+
+
+class Inputs(NamedTuple):
+    """What all learners of a fit read: sent to each worker once."""
+
+    network: HigherOrderNetwork
+    features: Features | None
+    examples: Examples
+
+
+def on_worker(
+    inputs: Inputs,
+    shape: Architecture,
+    seed: int,
+    device: str,
+    n_threads: int | None,
+    marks: Mapping[str, str],
+    work: Work,
+    part: Part,
+    options: TrainingOptions,
+    *found: Searched,
+) -> Any:
+    """Do the work on one group of learners; a checkpoint is kept where its folder is there."""
+    network, features, examples = inputs
+    run = Runtime(device, n_threads)
+    if options.checkpoint is not None and not options.checkpoint.parent.is_dir():
+        options = dataclasses.replace(options, checkpoint=None)
+    model = NodeModel(network, RelativeSampler(network), shape, features, seed)
+    with run.threads():
+        return work(part, options, model.maker(run, examples, marks.__getitem__), *found)

@@ -18,6 +18,7 @@ from honlearn.engine.weights import Features
 from honlearn.ensemble.ensemble import Surroundings, surroundings
 from honlearn.ensemble.fitting import Fitted, fit_ensemble, search_only
 from honlearn.ensemble.fold_training import FoldTrainer
+from honlearn.ensemble.groups import Groups
 from honlearn.ensemble.growing_bag import grow_bag
 from honlearn.ensemble.learner_training import MakeTrainer, Part, Schedule, Searched
 from honlearn.ensemble.loop import State, TrainingOptions
@@ -73,7 +74,7 @@ class PairModel:
         if grows:
             return grow_bag(self.shape, options, make)
         learners = range(self.shape.n_learners)
-        return fit_ensemble(self.shape, learners, options, make), self.shape.n_learners
+        return fit_ensemble(self.shape, learners, options, Groups(make)), self.shape.n_learners
 
     def search(
         self,
@@ -86,7 +87,7 @@ class PairModel:
         """Train some learners by themselves on their training parts: a search for each kind."""
         alone = dataclasses.replace(self.shape, variant="bag", shared=False)
         make = self._maker(run, examples, unlinked, lambda phase: "")
-        return search_only(alone, learners, options, make)
+        return search_only(alone, learners, options, Groups(make))
 
     def _maker(
         self,

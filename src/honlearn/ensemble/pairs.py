@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -50,6 +50,7 @@ class PairArchitecture(Architecture):
     directed: bool = True
     n_features: int = 0
     common_width: int = 0
+    usual_rows: ClassVar[int] = 4096
 
     @property
     def operators(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ TASKS = ("nodes", "links")
 # Keywords that fix or leave open which network is grown from counts; one that is grown already has none.
 STRUCTURE = ("order", "tau", "min_support")
 # Keywords of how a fit runs, not what comes out of it: they are no part of a configuration.
-EXECUTION = ("n_threads", "verbose", "checkpoint", "checkpoint_seconds")
+EXECUTION = ("n_threads", "verbose", "checkpoint", "checkpoint_seconds", "executor")
 
 
 @dataclass(frozen=True)

@@ -73,13 +73,15 @@ def transforms_first(hop: Hop, width: int, narrow: int) -> bool:
 
     It sums rows of `narrow` in place of `width` numbers, but multiplies the input of every node and not the
     rows of the hop alone. A number that is summed costs about as much as :data:`_MULTIPLIED` that are
-    multiplied in a matrix product. Sizes alone decide, never which nodes a batch has: learners would round
-    otherwise in other company.
+    multiplied in a matrix product. The sizes of the network and of a usual batch decide, never the batch at
+    hand: a row would be rounded otherwise in other company.
     """
-    nodes, asked = len(hop.parts[0].indptr) - 1, hop.rows.shape[1]
-    entries = sum(part.indices.shape[1] for part in hop.parts) * min(asked / max(nodes, 1), 1.0)
-    multiplied = max(nodes - asked, 0) * width * narrow * (1 + len(hop.parts))
-    return bool(_MULTIPLIED * entries * (width - narrow) > multiplied)
+    nodes = len(hop.parts[0].indptr) - 1
+    asked = min(nodes, hop.usual_rows)
+    entries = sum(part.indices.shape[1] for part in hop.parts) * (asked / max(nodes, 1))
+    return bool(
+        _MULTIPLIED * entries * (width - narrow) > (nodes - asked) * width * narrow * (1 + len(hop.parts))
+    )
 
 
 _MULTIPLIED = 8

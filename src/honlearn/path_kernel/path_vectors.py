@@ -8,6 +8,7 @@ which has a closed form, so that the choice takes seconds.
 from __future__ import annotations
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -73,23 +74,27 @@ def choose_vectors(
     n_classes: int,
     seed: int,
     one_step: OneStep | None = None,
+    n_threads: int = 1,
 ) -> tuple[Vectors, Vectors]:
     """Return vectors for learners and those for the kernel, which say most of labelled entities left out.
 
     Learners look at neighbours themselves, so theirs reach two steps, which hold the memory, unless one step
     says more by more than a standard error. In `one_step` stands what one step said on other networks: those
-    of the same paths have it in common, and it is not made again.
+    of the same paths have it in common, and it is not made again. Vectors are compared on `n_threads`
+    threads; the result does not depend on how many.
     """
     examples = shuffled(examples, seed)
     examples = examples.take(np.arange(min(len(examples), _COMPARED)))
     # On several threads sums come out in another order, and with them the last bits.
-    with threadpool_limits(1):
+    with threadpool_limits(1), ThreadPoolExecutor(n_threads) as pool:
         compared = _Comparison(network, examples, n_classes, {} if one_step is None else one_step)
-        short = [compared.best(*steps, _SHORT) for steps in _STEPS]
+        short = list(pool.map(lambda steps: compared.best(steps[0], steps[1], _SHORT), _STEPS))
         least, sharp = min(short, key=lambda one: float(one[0].mean()))
         safe = next(vectors for losses, vectors in short if _is_within_noise(losses - least))
         learned, read = ((vectors.reach, vectors.smoothing) for vectors in (safe, sharp))
-        found = {steps: compared.best(*steps, _LENGTHS)[1] for steps in dict.fromkeys([learned, read])}
+        asked = list(dict.fromkeys([learned, read]))
+        longer = pool.map(lambda steps: compared.best(steps[0], steps[1], _LENGTHS)[1], asked)
+        found = dict(zip(asked, longer, strict=True))
         return found[learned], found[read]
 
 

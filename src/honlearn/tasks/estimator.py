@@ -51,6 +51,7 @@ _NOT_DECIDING = (
     "paths",
     "features",
     "device",
+    "executor",
     "n_threads",
     "checkpoint",
     "checkpoint_seconds",

@@ -1,19 +1,21 @@
-"""Large networks: sampled neighbourhoods that are chosen without being asked for, and what is told of it.
+"""Large networks: sampled neighbourhoods, groups of learners, where these are trained, what is told of it.
 
-In: learners, a network and the number of learners. Out: learners with fan-outs, and a sentence for the
-progress line and the model card. Whole neighbourhoods take time and memory by edges times learners; a sampled
-step does not. Fan-outs that are given stay as they are.
+In: learners, a network and the number of learners. Out: learners with fan-outs, the size of groups, and
+sentences for the progress line and the model card. Whole neighbourhoods take time and memory by edges times
+learners; a sampled step does not. Fan-outs that are given stay as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from sklearn.base import clone
 
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble import memory
+from honlearn.ensemble.groups import Workers
 from honlearn.ensemble.loop import TrainingOptions
 from honlearn.ensemble.memory import Estimate
 from honlearn.ensemble.node_model import NodeModel
@@ -64,16 +66,31 @@ def group_note(found: Estimate, size: int) -> str:
 
 
 class LargeNetworks:
-    """What an estimator of nodes decides by itself where a network is large, and how it tells."""
+    """What an estimator of nodes decides where a network is large: fan-outs, groups, where they train."""
 
     n_learners: Any
+    n_threads: Any
+    executor: Any
     verbose: bool | None
     # What a fit has decided, in sentences.
     notes_: tuple[str, ...] = ()
     _notes: list[str]
+    # Where learners are trained in this fit; None is this process.
+    _workers: Workers | None = None
     _owner: Any
     _runtime: Callable[[], Runtime]
     parameter_object: Callable[[str], Any]
+
+    @contextmanager
+    def _on_executor(self) -> Iterator[None]:
+        """Train groups of learners on the executor inside the block."""
+        workers = Workers.of(self.executor, self.n_threads)
+        with workers or nullcontext():
+            self._workers = workers
+            try:
+                yield
+            finally:
+                del self._workers
 
     def _sampled(self, kinds: Sequence[Learner], network: HigherOrderNetwork) -> tuple[Learner, ...]:
         """Return the learners, with fan-outs where the network is large."""
@@ -96,9 +113,14 @@ class LargeNetworks:
         shape = model.shape
         if self._runtime().device.type != "cpu":
             return None
+        given, workers = self.parameter_object("training").memory, self._workers
         found = memory.estimate(model.network, shape, model.features, n_examples, options)
         apart = shape.variant == "bag" and not shape.shared
-        size = memory.group_size(found, self.parameter_object("training").memory, self._owner, apart)
+        if workers is not None and apart and given is None and not workers.n_local:
+            # What memory the machines of a cluster have is not known here.
+            return None
+        processes = max(workers.n_local, 1) if workers is not None and apart else 1
+        size = memory.group_size(found, given, self._owner, apart, processes)
         if size is not None:
             self._tell(group_note(found, size))
         return size

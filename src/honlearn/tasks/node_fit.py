@@ -76,11 +76,9 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
     def _fit(self, X: Names, y: Labels, sample_weight: Weights | None) -> None:
         self.seed_ = root_seed(self.random_state)
         self._readings, self._one_step, self._notes = {}, {}, []
-        given = (X, y, sample_weight)
-        if self._is_auto():
-            self._fit_pool(*given)
-        else:
-            self._fit_plain(*given)
+        with self._on_executor():
+            fit = self._fit_pool if self._is_auto() else self._fit_plain
+            fit(X, y, sample_weight)
         self.n_parameters_ = sum(one.n_parameters for one in self.components_)
         self.in_fit_ = np.ones(self.network_.n_entities, bool)
         self.notes_ = tuple(self._notes)
@@ -137,7 +135,8 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         if not kernel.vectors and not (for_kernel and kernel.share):
             return Reading(None, None)
         classes, examples = prepared
-        learned, read = choose_vectors(network, examples, len(classes), self.seed_, self._one_step)
+        given = (network, examples, len(classes), self.seed_, self._one_step, self._runtime().n_threads)
+        learned, read = choose_vectors(*given)
         mine = learned.first(kernel.vectors) if kernel.vectors else None
         self._readings[id(network)] = Reading(mine, read, learned)
         return self._readings[id(network)]
@@ -162,7 +161,7 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         model = self._model_on(network, shape, features)
         size = self._group_size(model, len(prepared.examples), options)
         with run.threads():
-            return model.search(run, prepared.examples, options, learners, size)
+            return model.search(run, prepared.examples, options, learners, size, self._workers)
 
     # --- one kind of learner, or a mix that was named ------------------------------------------------
 
@@ -181,7 +180,8 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         options, run, model = self._options(shape, len(known)), self._runtime(), self._model(shape)
         size = self._group_size(model, len(known), options)
         with run.threads():
-            fitted = model.fit(run, known, options, lambda p: self._fingerprint(p, known.arrays()), size)
+            marks = lambda p: self._fingerprint(p, known.arrays())  # noqa: E731
+            fitted = model.fit(run, known, options, marks, size, self._workers)
         kernel = self._kernel_of(reading, prepared)
         self._resolve_kernel(kernel, fitted, known)
         self.kernel_parts_ = KernelPart.of({"": (self.network_, reading.kernel, kernel)}, {"": 1.0})
@@ -333,6 +333,7 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
                     rounds,
                     lambda p, k=candidate.key: self._fingerprint(p + k, known.arrays()),  # type: ignore[misc]
                     self._group_size(model, len(known), options),
+                    self._workers,
                 )
             space = reading.space(candidate.network)
             components.append(Component.of(model, fitted.state, part, fitted.best_epochs, vectors, space))

@@ -76,6 +76,9 @@ class DGEClassifier(NodeFitting):
         Decides every random choice.
     verbose : bool, optional
         None shows progress on a terminal.
+    executor : int, str or concurrent.futures.Executor, optional
+        Where the learners of a bag are trained: on so many local processes, on ``"ray"`` or ``"dask"`` (or
+        their addresses), or on an executor of your own; None is this process. Results do not depend on it.
 
     Attributes
     ----------
@@ -127,6 +130,7 @@ class DGEClassifier(NodeFitting):
         n_threads: int | None = None,
         random_state: int | np.random.Generator | None = None,
         verbose: bool | None = None,
+        executor: Any = None,
         **old: Any,
     ) -> None:
         refuse_old(type(self), old)
@@ -144,6 +148,7 @@ class DGEClassifier(NodeFitting):
         self.n_threads = n_threads
         self.random_state = random_state
         self.verbose = verbose
+        self.executor = executor
 
     # --- fitting -------------------------------------------------------------------------------------
 

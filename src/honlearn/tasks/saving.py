@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from honlearn.tasks.nodes import DGEClassifier
 
 # Held in other ways, or of this machine and this run only.
-_LEFT_OUT = ("network", "paths", "structure", "features", "random_state", "n_threads", "verbose")
+_LEFT_OUT = ("network", "paths", "structure", "features", "random_state", "n_threads", "verbose", "executor")
 # What was tried in a fit, and columns there that may lack every number.
 _RESULTS = "selection_results"
 _NUMBERS = {"edge_power", "tau", "loss", "gain", "standard_error", "share"}

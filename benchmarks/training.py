@@ -1,20 +1,17 @@
-"""How long a step of training takes, against the same arithmetic in torch and in PyTorch Geometric.
+"""A step of training, against the same arithmetic in torch and in PyTorch Geometric.
 
-    python benchmarks/bench_train.py [--scale 0.1] [--learners 16] [--json FILE] [NETWORK]
-
-Each row is CPU milliseconds for one step (forward, backward, Adam) of one learner: GraphSAGE with weighted
-means over in- and out-neighbours, two layers of 128, on identities, with dropout, for an eighth of the
-entities as roots. `built-in` trains all learners side by side; `torch CSR` multiplies with sparse matrices,
-one learner after another; `PyG modules` are ``DirGNNConv(SAGEConv)`` over edges. `one product` is the limit:
-the sparse products of one forward and one backward pass alone. Without NETWORK a random network about as
-large as the paper's Wiki is made, times the scale.
+In: a scale. Out: rows and growth curves. Each row is CPU milliseconds for one step (forward, backward, Adam)
+of one learner: GraphSAGE with weighted means over in- and out-neighbours, two layers of 128, on identities,
+with dropout, for an eighth of the entities as roots. Ours trains all learners side by side; torch CSR
+multiplies with sparse matrices, one learner after another; PyG modules are ``DirGNNConv(SAGEConv)`` over
+edges. The limit is the sparse products of one forward and one backward pass alone. The network is a random
+one about as large as the paper's Wiki, times the scale.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
+import importlib.util
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -26,7 +23,6 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-import honlearn as hl
 from honlearn.engine.adjacency import matrix_of, normalized
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.optimizer import Adam
@@ -35,6 +31,10 @@ from honlearn.engine.weights import split_width
 from honlearn.ensemble.ensemble import Architecture, Ensemble, surroundings
 from honlearn.hon.edgelist import from_edges
 from honlearn.learners import GAT, GCN, GCNII, SAGE, GATv2, Learner
+
+sys.path.insert(0, str(Path(__file__).parent))
+from bench_large import sampled_step
+from measuring import Curve, Row, compared, exponent
 
 WIDTH, CLASSES = 128, 10
 ENTITIES, EDGES = 4_200, 72_000
@@ -166,48 +166,49 @@ def products_alone(model: CSRModel, n_nodes: int) -> Callable[[], None]:
     return step
 
 
-def main(arguments: list[str] | None = None) -> list[dict[str, object]]:
-    parser = argparse.ArgumentParser(description="Benchmark of a training step")
-    parser.add_argument("network", nargs="?")
-    parser.add_argument("--scale", type=float, default=float(os.environ.get("SCALE", 1)))
-    parser.add_argument("--learners", type=int, default=16)
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args(arguments)
-    network = hl.load_network(options.network) if options.network else random_network(options.scale)
-    count = max(network.n_entities // 8, 1)
-    random = np.random.default_rng(1)
-    roots = np.stack([random.permutation(network.n_entities)[:count] for _ in range(options.learners)])
-    roots = roots.astype(np.int32)
-    rows: list[dict[str, object]] = []
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+OURS = "honlearn, SAGE"
+
+
+def training(scale: float, learners: int, repeat: int) -> list[Row]:
+    """Return CPU milliseconds for one step of one learner."""
+    network = random_network(scale)
+    roots = _roots(network, learners)
+    part, rows = f"training, {network.n_nodes:,} nodes, {network.n_edges:,} edges", list[Row]()
+    with Runtime(n_threads=1).threads():
         csr = CSRModel(network)
-        steps: dict[str, tuple[Callable[[], None], int]] = {
-            "one product": (products_alone(csr, network.n_nodes), 1),
-            "built-in SAGE": (built_in(network, SAGE(), options.learners, roots), options.learners),
-            "torch CSR": (one_by_one(csr, roots), 1),
-            "PyG modules": (one_by_one(PyGModel(network), roots), 1),
-        }
-        for learner in (GCN(), GCNII(), GAT(), GATv2()):
-            made = built_in(network, learner, options.learners, roots)
-            steps[f"built-in {learner.name}"] = (made, options.learners)
-        sizes = f"{network.n_nodes:,} nodes, {network.n_edges:,} edges, {count:,} roots"
-        print(f"{sizes}, {options.learners} learners")
-        print(f"{'step of one learner':<22}{'CPU ms':>9}{'x SAGE':>9}")
-        for name, (step, learners) in steps.items():
-            rows.append({"what": name, "cpu_ms": round(cpu_ms(step, options.repeat) / learners, 2)})
-        ours = next(float(str(row["cpu_ms"])) for row in rows if row["what"] == "built-in SAGE")
-        for row in rows:
-            row["times"] = round(float(str(row["cpu_ms"])) / max(ours, 1e-9), 2)
-            print(f"{row['what']:<22}{row['cpu_ms']:>9}{row['times']:>9}")
-    finally:
-        torch.set_num_threads(before)
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1))
-    return rows
+        ours = {"SAGE": SAGE(), "GCN": GCN(), "GCNII": GCNII(), "GAT": GAT(), "GATv2": GATv2()}
+        others = {"torch CSR, one learner after another": csr}
+        if importlib.util.find_spec("torch_geometric"):
+            others["PyG modules"] = PyGModel(network)
+        limit = cpu_ms(products_alone(csr, network.n_nodes), repeat)
+        rows.append(Row(part, "the sparse products alone", "limit", round(limit, 2), "ms"))
+        for name, learner in ours.items():
+            ms = cpu_ms(built_in(network, learner, learners, roots), repeat) / learners
+            rows.append(Row(part, f"honlearn, {name}", "ours", round(ms, 2), "ms"))
+        for name, model in others.items():
+            rows.append(Row(part, name, "other", round(cpu_ms(one_by_one(model, roots), repeat), 2), "ms"))
+    return compared(rows, OURS)
 
 
-if __name__ == "__main__":
-    main()
+def growth(scale: float, learners: int, repeat: int) -> list[Curve]:
+    """Return how a step grows with edges (whole neighbourhoods), and with entities (sampled ones)."""
+    sizes, times = [], []
+    with Runtime(n_threads=1).threads():
+        for share in (0.25, 0.5, 1, 2):
+            network = random_network(scale * share)
+            step = built_in(network, SAGE(), learners, _roots(network, learners))
+            sizes.append(float(network.n_edges))
+            times.append(round(cpu_ms(step, repeat) / learners, 2))
+        exact = Curve("a step, whole", "edges", tuple(sizes), tuple(times), "ms", exponent(sizes, times))
+        sizes, times = [], []
+        for entities in (25_000, 50_000, 100_000):
+            sizes.append(float(max(int(entities * scale), 40)))
+            times.append(sampled_step(int(sizes[-1]), repeat)["cpu_ms"])
+    sampled = Curve("a step, sampled", "entities", tuple(sizes), tuple(times), "ms", exponent(sizes, times))
+    return [exact, sampled]
+
+
+def _roots(network: Any, learners: int) -> np.ndarray:
+    random, count = np.random.default_rng(1), max(network.n_entities // 8, 1)
+    roots = [random.permutation(network.n_entities)[:count] for _ in range(learners)]
+    return np.stack(roots).astype(np.int32)
