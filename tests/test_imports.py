@@ -57,11 +57,11 @@ FLOW = [
 BESIDE = {
     "datasets": {"paths"},
     "results": {"paths", "hon"},
-    "report": {"paths", "hon", "datasets", "results"},
+    "reporting": {"paths", "hon", "datasets", "results"},
     "pages": {"hon", "results", "experiments"},
 }
 # Parts beside the flow, and the first part of the flow that may use them.
-USED_FROM = {"datasets": "experiments", "results": "experiments", "report": "pipeline", "pages": "cli"}
+USED_FROM = {"datasets": "experiments", "results": "experiments", "reporting": "pipeline", "pages": "cli"}
 WITHOUT_TORCH = {*BASE, *BESIDE, "paths", "hon", "cli", "__init__", "__main__"}
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from honlearn.paths import stream_paths as stream_paths
     from honlearn.pipeline.evaluation import evaluate as evaluate
     from honlearn.pipeline.learn import learn as learn
+    from honlearn.pipeline.report import report as report
     from honlearn.tasks import DGEClassifier as DGEClassifier
     from honlearn.tasks import DGELinkPredictor as DGELinkPredictor
     from honlearn.tasks import PathClassifier as PathClassifier
@@ -56,6 +57,7 @@ _HOME = {
     "grow": "honlearn.hon",
     "evaluate": "honlearn.pipeline.evaluation",
     "learn": "honlearn.pipeline.learn",
+    "report": "honlearn.pipeline.report",
     "load_counts": "honlearn.hon.counts_file",
     "load_network": "honlearn.hon",
     "StepSets": "honlearn.hon.steps.sets",

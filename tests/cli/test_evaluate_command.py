@@ -86,7 +86,7 @@ def test_tables_records_and_the_report_name_the_learner(honlearn: Run, files: Fi
     assert all(one["widths"] == [6, 6] and one["max_epochs"] == 3 for one in parameters)
     assert not any(isinstance(value, dict) for one in parameters for value in one.values())
     names = [model.name for model in read_run(tmp_path).studies[0].models]
-    assert names == ["dge-bag (sage+gcn) · gk", "gcn · gk", "dge-bag · gk"]
+    assert names == ["dge-bag (sage+gcn) · higher-order", "gcn · higher-order", "dge-bag · higher-order"]
 
 
 def test_published_folds_and_folds_of_a_file(honlearn: Run, files: Files, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import Run
 
-from honlearn.report.build import write_report
+from honlearn.reporting.build import write_report
 from honlearn.results.runs import read_run
 
 MODELS = ("--model", "path-classifier", "--model", "bag-of-entities", "--model", "majority")

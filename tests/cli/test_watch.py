@@ -36,13 +36,13 @@ def shown(live: LiveReporter) -> str:
 def test_the_live_table_says_what_runs_and_what_is_done(capsys: pytest.CaptureFixture[str]) -> None:
     first, second, third = Asked(0), Asked(1), Asked(2)
     with LiveReporter(4) as live:
-        live(Asked(3), RECORD, False)
+        live.completed(Asked(3), RECORD, False)
         live.started(first)
         live.started(second)
         assert "1 of 4 done" in shown(live)
         assert "dge-bag gk seed 0 fold 0" in shown(live)
         assert "dge-bag gk seed 0 fold 1" in shown(live)
-        live(first, RECORD, True)
+        live.completed(first, RECORD, True)
         assert "2 of 4 done, about" in shown(live)
         assert "fold 0" not in shown(live)
         live.started(third)

@@ -66,7 +66,16 @@ def test_sizes_and_distinct_rows(flights: Dataset) -> None:
 def test_airports_have_names_and_places(flights: Dataset) -> None:
     nodes = flights.nodes
     assert nodes is not None
-    assert list(nodes.columns) == ["node", "name", "city", "state", "latitude", "longitude", "region"]
+    assert list(nodes.columns) == [
+        "node",
+        "name",
+        "city",
+        "state",
+        "latitude",
+        "longitude",
+        "region",
+        "region_name",
+    ]
     assert tuple(nodes["node"]) == flights.paths.vocabulary.names
     assert (nodes[["name", "city", "state", "region"]] != "").all().all()
     assert nodes["latitude"].between(17, 62).all()

@@ -21,7 +21,7 @@ from honlearn.hon.build import GramCounts
 from honlearn.pages.conclusions import name_of
 from honlearn.pages.results_page import make_page
 from honlearn.pages.run_folders import gather, read_runs
-from honlearn.report.build import write_report
+from honlearn.reporting.build import write_report
 from honlearn.results.artefacts import FOLDER, read_answers
 from honlearn.results.records import network_digest
 from honlearn.results.runs import read_run
@@ -151,7 +151,7 @@ def test_networks_that_were_chosen_are_not_kept(run: Path, tmp_path: Path) -> No
             assert ("relatives" in answers.arrays) is (model.input != "auto")
             assert "members" in answers.arrays
     page = write_report(run, tmp_path / "report.html").read_text("utf-8")
-    assert "auto (chosen from the paths in each fit)" in page
+    assert "chosen order (from the paths, in each fit)" in page
 
 
 def test_pages_of_results_have_it(run: Path, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def _steady(text: str, parts: Path) -> str:
 
 
 def _use_run(path: Path) -> None:
-    from honlearn.report.build import build_report
+    from honlearn.reporting.build import build_report
     from honlearn.results.runs import read_run
 
     build_report(read_run(path))

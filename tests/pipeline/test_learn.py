@@ -77,7 +77,7 @@ def test_memory_at_the_hub_is_found(learned) -> None:
 
 
 def test_the_run_can_be_drawn_again(learned, tmp_path) -> None:
-    from honlearn.report.build import write_report
+    from honlearn.reporting.build import write_report
 
     found, out = learned
     facts = read_learned(out / "run")
@@ -105,7 +105,7 @@ def test_a_second_call_goes_on(learned) -> None:
         def failed(self, job, error):
             raise error
 
-        def __call__(self, job, record, ran):
+        def completed(self, job, record, ran):
             assert not ran
 
     again = hl.learn(

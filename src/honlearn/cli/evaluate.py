@@ -191,7 +191,7 @@ def evaluate(
         "next, paths or links",
         "others take a network: 'honlearn grow PATHS -o NET' makes it, with such options",
     )
-    from honlearn.cli.run_tables import print_run, reported, show_plan, tell_of_others
+    from honlearn.cli.run_tables import in_order, print_run, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import reporter
     from honlearn.experiments import evaluate as engine
@@ -231,7 +231,7 @@ def evaluate(
                 executor=executor,
                 watch=report,
             )
-            rows = summarise(reported(done, grid, report))
+            rows = summarise(in_order(done, grid))
         about = {"network": str(network), "labels": str(labels), "nodes": len(data.nodes), "notes": notes}
         about |= {"command": command_line(), "machine": machine()}
         write_summary(output, rows, about)

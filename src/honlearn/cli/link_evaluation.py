@@ -182,7 +182,7 @@ def evaluate_on_links(
 
 def _run(data: LinkData, jobs: Sequence[Any], output: Path, how: Execution) -> list[dict[str, Any]]:
     """Run the jobs of one protocol; return a summary for each model and input."""
-    from honlearn.cli.run_tables import reported
+    from honlearn.cli.run_tables import in_order
     from honlearn.cli.watch import BOTH_SHOWN, DEGREE_SHOWN, LINKS_SHOWN, reporter
     from honlearn.experiments import links as engine
     from honlearn.results.summary import summarise
@@ -199,7 +199,7 @@ def _run(data: LinkData, jobs: Sequence[Any], output: Path, how: Execution) -> l
             executor=how.executor,
             watch=report,
         )
-        rows = summarise(reported(done, jobs, report), engine.scores_of(negatives))
+        rows = summarise(in_order(done, jobs), engine.scores_of(negatives))
     return [{**row, "protocol": data.protocol.hides} for row in rows]
 
 

@@ -86,7 +86,7 @@ def evaluate_on_next_steps(
     paths: Path, output: Path, models: list[str], order: int, division: Division, how: Execution
 ) -> None:
     """Divide the paths, ask every model about the steps held out, and print a table."""
-    from honlearn.cli.run_tables import print_run, reported, show_plan, tell_of_others
+    from honlearn.cli.run_tables import in_order, print_run, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import reporter
     from honlearn.experiments import next_steps as engine
@@ -108,7 +108,7 @@ def evaluate_on_next_steps(
             done = engine.evaluate_next(
                 data, jobs, output, processes=how.jobs, executor=how.executor, watch=report
             )
-            rows = summarise(reported(done, jobs, report), engine.SCORES)
+            rows = summarise(in_order(done, jobs), engine.SCORES)
         about: dict[str, Any] = {"paths": str(paths), "task": "next", "folds": data.division}
         about |= {"command": command_line(), "machine": machine()}
         if how.artefacts and order > 1:

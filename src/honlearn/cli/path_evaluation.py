@@ -41,7 +41,7 @@ def evaluate_on_paths(
     `given` has the options ``set``, ``folds``, ``seeds``, ``label_column`` and ``reading``.
     """
     from honlearn.cli.path_classes import labelled_paths, path_settings
-    from honlearn.cli.run_tables import print_run, reported, show_plan, tell_of_others
+    from honlearn.cli.run_tables import in_order, print_run, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import reporter
     from honlearn.errors import ParameterError
@@ -77,7 +77,7 @@ def evaluate_on_paths(
                 executor=how.executor,
                 watch=report,
             )
-            rows = summarise(reported(done, jobs, report), engine.SCORES)
+            rows = summarise(in_order(done, jobs), engine.SCORES)
         about: dict[str, Any] = {"paths": str(source), "labels": str(labels), "task": "paths", "notes": notes}
         about |= {"labelled": len(data.ids), "command": command_line(), "machine": machine()}
         write_summary(output, rows, about)

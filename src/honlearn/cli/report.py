@@ -1,6 +1,6 @@
-"""``honlearn report RUN -o report.html``: one page to look at, from the records of a run.
+"""``honlearn report RUN|MODEL -o report.html``: one page to look at, of a run or of a model.
 
-In: a run folder that ``honlearn evaluate`` made. Out: one HTML file that opens offline.
+In: a folder that ``honlearn evaluate``, ``learn`` or ``train`` made. Out: one HTML file that opens offline.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ import typer
 
 def report(
     run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Folder of a run, as 'honlearn evaluate -o RUN' made it.")
+        Path,
+        typer.Argument(
+            metavar="RUN|MODEL",
+            help="Folder of a run ('honlearn evaluate -o RUN'), of 'honlearn learn', or of a model.",
+        ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="HTML", help="The page.")] = Path(
         "report.html"
@@ -26,17 +30,29 @@ def report(
             help="More about nodes: first column the node; latitude and longitude put them on a map.",
         ),
     ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(metavar="CSV", help="Of a model: known classes, shown beside the predictions."),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page, if not the folder's name.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Write one self-contained page about a run: scores, checks, network explorer, predictions."""
+    """Write one self-contained page about a run or a model: scores, checks, network, predictions."""
+    from honlearn.cli.kinds import is_model
     from honlearn.progress import progress
-    from honlearn.report.build import write_report
+    from honlearn.reporting.build import write_report
 
     started = time.perf_counter()
     facts = None if nodes is None else read_facts(nodes)
     with progress("report", total=5) as advance:
-        path = write_report(run, output, facts=facts, title=title, step=lambda part: advance(1, part))
+        if is_model(str(run)):
+            from honlearn.pipeline.report import report as report_of
+
+            path = report_of(
+                run, output, labels=labels, nodes=facts, title=title, step=lambda part: advance(1, part)
+            )
+        else:
+            path = write_report(run, output, facts=facts, title=title, step=lambda part: advance(1, part))
     size, seconds = path.stat().st_size / 1e6, time.perf_counter() - started
     if as_json:
         import json

@@ -40,12 +40,9 @@ def tell_of_others(output: Path, jobs: Sequence[Any]) -> None:
         )
 
 
-def reported(done: Iterable[tuple[Any, Any, bool]], jobs: Sequence[Any], report: Any) -> list[Any]:
-    """Return the records of the jobs, in their order; each is reported as soon as it is there."""
-    records = {}
-    for job, record, ran in done:
-        report(job, record, ran)
-        records[job.digest] = record
+def in_order(done: Iterable[tuple[Any, Any, bool]], jobs: Sequence[Any]) -> list[Any]:
+    """Return the records of the jobs, in the order of the jobs."""
+    records = {job.digest: record for job, record, _ in done}
     return [records[job.digest] for job in jobs]
 
 

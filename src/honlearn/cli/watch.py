@@ -24,7 +24,7 @@ BOTH_SHOWN = {"degree_auprc": "AUPRC (degree-corrected)", "auprc": "AUPRC (unifo
 
 
 class Reporter(Watch):
-    """Prints line by line what is done and how long the rest may take; call it with each job that is done."""
+    """Prints line by line what is done and how long the rest may take."""
 
     def __init__(self, total: int, part: str = "fold", shown: Mapping[str, str] = SHOWN) -> None:
         self.total, self.done, self.ran, self.found = total, 0, 0, 0
@@ -39,7 +39,7 @@ class Reporter(Watch):
     ) -> None:
         return
 
-    def __call__(self, job: Job, record: Record, ran: bool) -> None:
+    def completed(self, job: Job, record: Record, ran: bool) -> None:
         """A job is done: found from before, or run now."""
         self.done += 1
         if not ran:
@@ -52,7 +52,8 @@ class Reporter(Watch):
 
     def finished(self, job: Job, record: Record) -> None:
         """Print the scores of a job that ran now."""
-        scores = ", ".join(f"{name} {record.score(key):.3f}" for key, name in self.shown.items())
+        known = {key: name for key, name in self.shown.items() if record.scores.get(key) is not None}
+        scores = ", ".join(f"{name} {record.score(key):.3f}" for key, name in known.items()) or "done"
         left = self.left()
         self.print_line(
             f"{self.done}/{self.total} {self.named(job)}: {scores}, {record.times.fit_seconds or 0.0:.1f} s"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from honlearn.datasets.dataset import Dataset
+from honlearn.datasets.regions import NAMES
 from honlearn.paths.paths import Paths
 from honlearn.paths.vocabulary import Vocabulary
 
@@ -26,8 +27,8 @@ SOURCE = "US DOT BTS, DB1B survey, as excerpted in honyx 0.1.1; airports from ai
 def us_flights() -> Dataset:
     """Return the bundled airline itineraries of the United States, labelled by federal region.
 
-    The nodes' table has the columns node, name, city, state, latitude, longitude, region. The airports'
-    higher-order dependencies are strong: most itineraries are round trips.
+    The nodes' table has the columns node, name, city, state, latitude, longitude, region,
+    region_name. The airports' higher-order dependencies are strong: most itineraries are round trips.
 
     >>> data = us_flights()
     >>> data.paths.total, len(data.paths), data.labels["ATL"]
@@ -50,7 +51,9 @@ def _airports() -> pd.DataFrame:
 
     with as_file(FOLDER / "airports.csv") as file:
         text = dict.fromkeys(("node", "name", "city", "state", "region"), str)
-        return pd.read_csv(file, dtype=text, keep_default_na=False)
+        nodes = pd.read_csv(file, dtype=text, keep_default_na=False)
+    nodes["region_name"] = nodes["region"].map(NAMES)
+    return nodes
 
 
 def _itineraries(airports: list[str]) -> Paths:

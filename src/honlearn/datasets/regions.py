@@ -23,6 +23,21 @@ STATES = {
     TERRITORY: "PR VI GU AS MP TT",
 }
 
+NAMES = {
+    "1": "Boston",
+    "2": "New York",
+    "3": "Philadelphia",
+    "4": "Atlanta",
+    "5": "Chicago",
+    "6": "Dallas",
+    "7": "Kansas City",
+    "8": "Denver",
+    "9": "San Francisco",
+    "10": "Seattle",
+    TERRITORY: "territories",
+}
+"""What regions are called: the cities of their offices."""
+
 _REGION = {state: region for region, states in STATES.items() for state in states.split()}
 
 

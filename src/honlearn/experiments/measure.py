@@ -266,10 +266,8 @@ class Bench:
             where = {"processes": self.how.processes, "executor": self.how.executor}
             steps = run_all(NestedWork(work, folder), jobs, self.folder, watch=report, **where)
             try:
-                for job, record, ran in steps:
+                for job, record, _ in steps:
                     records[job.digest] = record
-                    if report is not None:
-                        report(job, record, ran)
             except HonlearnError as error:
                 if strict or isinstance(error, JobError):
                     raise

@@ -50,6 +50,9 @@ class Watch:
     def started(self, job: Job) -> None:
         """A job begins."""
 
+    def completed(self, job: Job, record: Record, ran: bool) -> None:
+        """A job is done: it ran now, or its record is from before."""
+
     def failed(self, job: Job, error: Exception) -> None:
         """A job failed; the run goes on."""
 
@@ -116,7 +119,10 @@ def _run_all(
     if not alone:
         where = min(where, len(waiting)) if isinstance(where, int) else where
         outcomes = _elsewhere(work, waiting, where, watch)
-        yield from ((job, records[job.digest], False) for job in jobs if job.digest not in due)
+        for job in jobs:
+            if job.digest not in due:
+                watch.completed(job, records[job.digest], False)
+                yield job, records[job.digest], False
     else:
         outcomes = _here(work, jobs, due, watch)
     for job, outcome in outcomes:
@@ -126,6 +132,7 @@ def _run_all(
             continue
         if outcome is not None:
             records.append(outcome)
+        watch.completed(job, records[job.digest], outcome is not None)
         yield job, records[job.digest], outcome is not None
     if failures:
         place = {job.digest: number for number, job in enumerate(jobs)}

@@ -23,7 +23,7 @@ from honlearn.experiments.runner import executor_for
 from honlearn.hon.build import GramCounts, count_grams
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.pipeline.given_labels import as_labels
-from honlearn.report.build import build_report
+from honlearn.reporting.build import build_report
 from honlearn.results.record import Record
 from honlearn.results.runs import read_run
 from honlearn.results.summary import summarise, write_summary

@@ -28,7 +28,7 @@ from honlearn.pipeline import model_folder, unlabelled
 from honlearn.pipeline.entities import predict_entities
 from honlearn.pipeline.given_labels import as_labels
 from honlearn.pipeline.outcome import Learned
-from honlearn.pipeline.page import learned_page
+from honlearn.pipeline.page import held_out_memory, learned_page
 from honlearn.pipeline.reading import Confirm, ReadSummary, read_table
 from honlearn.pipeline.validation import FIRST_ORDER, folds_for, plan_validation, validate
 from honlearn.pipeline.words import Memories, closing, headline, memories
@@ -201,6 +201,10 @@ def _with_labels(
     asked.reports.step("a prediction for every entity, and its reasons")
     entities = predict_entities(model, list(data.nodes), list(data.labels), asked.alpha, paths)
     write_network(folder / RUN, model.network_)
+    asked.reports.step("how much memory helps to predict the next step of held-out paths")
+    memory = held_out_memory(paths, counts.order, folder / RUN, asked.seed)
+    if memory is not None:
+        asked.reports.note(memory.sentence)
     return Learned(
         headline(validation, found),
         closing(validation, entities),

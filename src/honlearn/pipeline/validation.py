@@ -80,18 +80,8 @@ def validate(
     watch: Watch,
 ) -> Validation:
     """Run the jobs of :func:`plan_validation` and return what they show."""
-    records: list[Record] = []
-    for job, record, ran in evaluate(
-        data,
-        jobs,
-        folder,
-        keep_artefacts=True,
-        processes=processes,
-        watch=watch,
-    ):
-        records.append(record)
-        if callable(watch):
-            watch(job, record, ran)
+    done = evaluate(data, jobs, folder, keep_artefacts=True, processes=processes, watch=watch)
+    records = [record for _, record, _ in done]
     place = {job.digest: number for number, job in enumerate(jobs)}
     records.sort(key=lambda record: place[record.digest])
     write_summary(folder, summarise(records), about)

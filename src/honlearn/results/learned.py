@@ -43,7 +43,10 @@ class Entity:
 
 @dataclass(frozen=True)
 class LearnedFacts:
-    """Headline, summary, the network that was chosen, classes, and every entity; none without labels."""
+    """Headline, summary, the network that was chosen, classes, and every entity; none without labels.
+
+    `paths` is the digest under which the run keeps how much memory helps on held-out paths.
+    """
 
     headline: str
     summary: str
@@ -51,6 +54,7 @@ class LearnedFacts:
     classes: Sequence[str] = ()
     alpha: float = 0.1
     entities: Sequence[Entity] = ()
+    paths: str = ""
 
 
 def write_learned(run: Path, facts: LearnedFacts) -> None:
@@ -76,6 +80,7 @@ def read_learned(run: Path) -> LearnedFacts | None:
         classes,
         found.number("alpha"),
         rows,
+        found.text("paths") if found.has("paths") else "",
     )
 
 

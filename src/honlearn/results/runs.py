@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Where ``honlearn learn`` keeps the run of its validation.
 LEARNED_RUN = "run"
+INPUTS = {"g1": "first-order", "gk": "higher-order", "auto": "chosen order"}
+"""What inputs are called."""
 Found = TypeVar("Found")
 
 
@@ -110,8 +112,9 @@ class Study:
         return self._whole(lambda: artefacts.read_facts(self.run)) or {}
 
     def memory(self) -> artefacts.Memory | None:
-        """Return how much memory helps, of a study on next steps; None where it was not kept."""
-        digest = self.data.network
+        """Return how much memory helps on held-out paths; None where it was not kept."""
+        learned = self.learned()
+        digest = learned.paths if learned is not None and learned.paths else self.data.network
         return None if digest is None else self._whole(partial(artefacts.read_memory, self.run, digest))
 
     def answers(self, record: Record) -> artefacts.Answers | None:
@@ -191,7 +194,9 @@ def _models(records: Sequence[Record]) -> list[ModelRecords]:
     for (model, name, *_), group in groups.items():
         twins.setdefault((model, name), []).append(group)
     return [
-        ModelRecords(model, name, f"{model} · {name}{_difference(group, twins[model, name])}", group)
+        ModelRecords(
+            model, name, f"{model} · {INPUTS.get(name, name)}{_difference(group, twins[model, name])}", group
+        )
         for (model, name, *_), group in groups.items()
     ]
 
