@@ -20,7 +20,7 @@ from honlearn.experiments.tables import Table, as_printed, p_text, signed, sprea
 from honlearn.results.record import required
 
 COLUMN = {"nodes": "micro F1", "links": "AUPRC"}
-INPUT = {"g1": "G1", "gk": "G2", "auto": "chosen"}
+INPUT = {"g1": "first-order", "gk": "higher-order", "auto": "chosen"}
 REFERENCE = ("dge-bag", "gk")
 
 
