@@ -27,6 +27,12 @@ extensions = [
 exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
 templates_path = ["_templates"]
 nitpicky = True
+# Docstrings also name modules and functions that are no part of the API; they are read in the source.
+nitpick_ignore_regex = [
+    ("py:.*", r"honlearn\.(hon|tasks|sampling|path_kernel)\..*"),
+    ("py:(mod|class)", r"honlearn\.learners(\..*)?"),
+    ("py:(attr|data)", r"vocabulary|PENALTIES|KINDS"),
+]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "honlearn"
