@@ -71,7 +71,9 @@ def problems(folder: Path) -> list[str]:
                 found.append(f"{name}: no such place: {url}")
     for file in sorted(folder.rglob("*.css")):
         text = file.read_text("utf-8", "replace")
-        found += [f"{file.relative_to(folder)}: {mark}" for mark in ("url(http", "@import url(//") if mark in text]
+        found += [
+            f"{file.relative_to(folder)}: {mark}" for mark in ("url(http", "@import url(//") if mark in text
+        ]
     return found
 
 
@@ -83,7 +85,9 @@ def main() -> None:
     """Build, check, and exit with 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description="Build the documentation site.")
     parser.add_argument("-o", "--output", type=Path, default=DOCS / "_build" / "html")
-    parser.add_argument("--no-execute", action="store_true", help="leave out the output of pages: a quick look")
+    parser.add_argument(
+        "--no-execute", action="store_true", help="leave out the output of pages: a quick look"
+    )
     words = parser.parse_args()
     if code := build(words.output, not words.no_execute):
         sys.exit(code)
