@@ -85,9 +85,7 @@ def main() -> None:
     """Build, check, and exit with 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description="Build the documentation site.")
     parser.add_argument("-o", "--output", type=Path, default=DOCS / "_build" / "html")
-    parser.add_argument(
-        "--no-execute", action="store_true", help="leave out the output of pages: a quick look"
-    )
+    parser.add_argument("--no-execute", action="store_true", help="without the output of pages")
     words = parser.parse_args()
     if code := build(words.output, not words.no_execute):
         sys.exit(code)

@@ -1,4 +1,4 @@
-"""The documentation site: it builds offline without a warning, its pages run, and its links lead somewhere."""
+"""The documentation site: it builds offline without a warning, its pages run, its links lead somewhere."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def site_checks() -> object:
 def test_remote_assets_and_dead_links_are_found(site_checks: object, tmp_path: Path) -> None:
     (tmp_path / "good.html").write_text('<p id="here"><a href="https://example.org">a link to follow</a>')
     (tmp_path / "page.html").write_text(
-        '<script src="https://cdn.example.org/x.js"></script><link rel="stylesheet" href="//cdn.example.org/x">'
+        '<script src="https://cdn.example.org/x.js"></script>'
+        '<link rel="stylesheet" href="//cdn.example.org/x">'
         '<a href="none.html">1</a><a href="good.html#there">2</a><a href="good.html#here">3</a>'
     )
     (tmp_path / "style.css").write_text("@font-face { src: url(https://cdn.example.org/font) }")

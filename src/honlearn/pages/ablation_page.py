@@ -1,8 +1,8 @@
 """``docs/ablations.md``: what each idea adds, alone and together, from the records of runs.
 
 In: a folder with a run for each data set and idea, ``RUNS/DATA/IDEA``. Out: one short Markdown page, with a
-picture, whole tables as CSV and the commands beside it. Every number comes from records, every star from a paired test over the same folds and seeds. The
-page is laid out by ``templates/ablations.md.j2``.
+picture, whole tables as CSV and the commands beside it. Every number comes from records, every star from a
+paired test over the same folds and seeds. The page is laid out by ``templates/ablations.md.j2``.
 """
 
 from __future__ import annotations
