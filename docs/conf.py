@@ -8,6 +8,8 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import honlearn
@@ -58,6 +60,21 @@ nb_execution_raise_on_error = True
 nb_merge_streams = True
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A figure that ends a cell is shown, without pyplot: kernels of the pages read this at their start.
+_FIGURES = """
+from io import BytesIO
+def _png(figure):
+    out = BytesIO()
+    figure.savefig(out, format="png", dpi=110)
+    return out.getvalue()
+png = get_ipython().display_formatter.formatters["image/png"]
+png.for_type_by_name("matplotlib.figure", "Figure", _png)
+"""
+_startup = Path(tempfile.mkdtemp(prefix="honlearn-docs-")) / "profile_default" / "startup"
+_startup.mkdir(parents=True)
+(_startup / "figures.py").write_text(_FIGURES, "utf-8")
+os.environ["IPYTHONDIR"] = str(_startup.parents[1])
 
 autosummary_generate = True
 autosummary_ignore_module_all = False
