@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON_BIN = $(VENV)/bin/python
 export VENV
 
-.PHONY: help demo cluster-demo test faults fuzz check bench setup
+.PHONY: help demo cluster-demo test faults fuzz check bench docs setup
 
 help:            ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -37,6 +37,10 @@ check:           ## style and types
 bench:           ## speed and memory, each beside its limit, and docs/benchmarks.md; SCALE=0.01 for a quick look
 	@scripts/setup.sh dev
 	@$(PYTHON_BIN) benchmarks/run.py $(ARGS)
+
+docs:            ## the documentation site, to docs/_build/html; offline, warnings are errors
+	@scripts/setup.sh docs
+	@$(PYTHON_BIN) scripts/make_docs.py $(ARGS)
 
 setup:           ## only the set-up, with the tools of the tests
 	@scripts/setup.sh dev

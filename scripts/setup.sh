@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Make .venv with a CPU build of torch and this package in it. Run again, it does only what is missing.
 #   scripts/setup.sh          what the demo needs
-#   scripts/setup.sh dev      also the tools of the tests, checks and benchmarks
+#   scripts/setup.sh docs     also what the documentation site needs
+#   scripts/setup.sh dev      also the tools of the tests, checks, benchmarks and of the site
 set -euo pipefail
 cd "$(dirname "$0")/.."
 extra=${1:-}

@@ -53,7 +53,7 @@ def test_ours_beside_the_published(wiki: Source) -> None:
         "p (t, Wilcoxon)",
     ]
     assert list(table.columns[6:]) == [f"{name}, published" for name in ("Air", "T2D", "Mag", "Mag+", "Ship")]
-    assert table.rows[0][:5] == ["GCN", "G1", "0.610 ± 0.010", "0.643 ± 0.01", "−0.033 below"]
+    assert table.rows[0][:5] == ["GCN", "first-order", "0.610 ± 0.010", "0.643 ± 0.01", "−0.033 below"]
     assert table.rows[1][2:7] == ["–", "0.639 ± 0.02", "–", "–", "0.804 ± 0.03"]
     assert table.rows[2][2:6] == ["0.684 ± 0.011", "0.681 ± 0.00", "+0.003 within", "reference"]
     assert table.rows[0][5].endswith(", 0.062")

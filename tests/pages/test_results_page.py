@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -47,10 +48,20 @@ def runs(tmp_path: Path) -> Path:
 
 
 def test_the_page_to_the_letter(runs: Path, tmp_path: Path) -> None:
-    page, *figures = make_page([str(runs)], tmp_path / "docs" / "results.md")
+    page, paper, *files = make_page([str(runs)], tmp_path / "docs" / "results.md")
     assert page.read_text("utf-8") == GOLDEN.read_text("utf-8")
-    assert [file.name for file in figures] == ["depth.svg", "depth.csv", "depth-2.svg", "depth-2.csv"]
-    assert {file.parent for file in figures} == {tmp_path / "docs" / "results"}
+    assert [file.name for file in files] == [
+        *("shop-nodes.csv", "wiki-nodes.csv", "wiki-links.csv", "published-nodes.csv", "published-links.csv"),
+        *("commands.txt", "nodes.svg", "links.svg"),
+        *("depth.svg", "depth.csv", "depth-2.svg", "depth-2.csv"),
+    ]
+    assert {file.parent for file in files} == {tmp_path / "docs" / "results"}
+    assert all(file.is_file() for file in files)
+    text = paper.read_text("utf-8")
+    assert "## Table 1. Sizes" in text
+    assert "results/depth-2.csv" in text
+    [ours, *_] = [row for row in cells(text) if row[:2] == ["DGE-bag", "higher-order"]]
+    assert ours[3] == "0.681 ± 0.00"
 
 
 def test_conclusions_are_of_paired_tests(runs: Path) -> None:
@@ -60,11 +71,11 @@ def test_conclusions_are_of_paired_tests(runs: Path) -> None:
     assert shop is not None
     assert wiki.memory is not None
     assert wiki.memory.difference == pytest.approx(0.04)
-    assert [one.name for one in wiki.others["better"]] == ["GCN on G1"]
-    assert [one.name for one in wiki.others["tie"]] == ["GCN on G2"]
+    assert [one.name for one in wiki.others["better"]] == ["GCN on first-order"]
+    assert [one.name for one in wiki.others["tie"]] == ["GCN on higher-order"]
     assert (wiki.gain, wiki.has_kernel) == (pytest.approx(0.02), True)
-    assert (shop.reference, shop.has_kernel) == ("DGE-bag on G2", False)
-    assert [one.name for one in shop.others["worse"]] == ["own|model* on G1"]
+    assert (shop.reference, shop.has_kernel) == ("DGE-bag on higher-order", False)
+    assert [one.name for one in shop.others["worse"]] == ["own|model* on first-order"]
     assert not any(shop.published.values())
 
 
@@ -72,7 +83,9 @@ def test_one_record_has_neither_tests_nor_deviations(tmp_path: Path) -> None:
     write_run(tmp_path / "small", records("dge-bag", "gk", 0.5, count=1) + records("gcn", "gk", 0.5, count=1))
     page, *_ = make_page([str(tmp_path / "small")], tmp_path / "page.md")
     text = page.read_text("utf-8")
-    rows = {row[0]: row for row in cells(text[text.index("### small") : text.index("## Not measured")])}
+    rows = {
+        row[0]: row for row in cells(text[text.index("### small") : text.index("## How this was measured")])
+    }
     assert rows["DGE-bag"][2:4] == ["0.500", "reference"]
     assert rows["GCN"][2:4] == ["0.500", "–, –"]
     assert "## In short" not in text
@@ -81,14 +94,17 @@ def test_one_record_has_neither_tests_nor_deviations(tmp_path: Path) -> None:
 
 def test_published_values_stand_alone_where_an_input_was_not_measured(tmp_path: Path) -> None:
     write_run(tmp_path / "run", records("dge-bag", "g1", 0.8))
-    page, *_ = make_page([f"air={tmp_path}/run"], tmp_path / "air.md")
-    nodes, links = page.read_text("utf-8").split("## Not measured")[1].split("**Published AUPRC")
-    rows = {tuple(row[:2]): row[2:] for row in cells(nodes)}
-    assert rows["model", "input"] == ["Air", "T2D", "Wiki", "Mag", "Mag+", "Ship"]
-    assert rows["GCN", "G1"][:2] == ["–", "0.480 ± 0.02"]  # Air's first-order network was measured
-    assert rows["GCN", "G2"][0] == "0.805 ± 0.05"
-    assert rows["DGE-bag", "G2"][-1] == "0.840 ± 0.01"
-    assert ["GCN", "G1", "0.794 ± 0.01"] in [row[:3] for row in cells(links)]
+    make_page([f"air={tmp_path}/run"], tmp_path / "air.md")
+    nodes, links = (
+        list(csv.reader((tmp_path / "air" / f"published-{task}.csv").read_text("utf-8").splitlines()))
+        for task in ("nodes", "links")
+    )
+    rows = {tuple(row[:2]): row[2:] for row in nodes}
+    assert rows["model", "network"] == ["Air", "T2D", "Wiki", "Mag", "Mag+", "Ship"]
+    assert rows["GCN", "first-order"][:2] == ["–", "0.480 ± 0.02"]  # Air's first-order network was measured
+    assert rows["GCN", "higher-order"][0] == "0.805 ± 0.05"
+    assert rows["DGE-bag", "higher-order"][-1] == "0.840 ± 0.01"
+    assert ["GCN", "first-order", "0.794 ± 0.01"] in [row[:3] for row in links]
 
 
 def test_pages_need_runs(tmp_path: Path) -> None:

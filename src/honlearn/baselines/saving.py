@@ -60,6 +60,11 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
     chosen nothing is left open (``selection_results_`` tells); how a fit runs (`n_threads`, `checkpoint` and
     the like) is not saved. `make` is the function that makes the modules of a ``TorchLearner``: a folder
     holds weights, never code.
+
+    Parameters
+    ----------
+    folder : what ``save`` has written.
+    make : the function of a TorchLearner, which a folder cannot hold.
     """
     config = read_config(folder)
     kind = config.text("kind")

@@ -20,6 +20,7 @@ import typer
 
 from honlearn import __version__
 from honlearn.cli import stopping
+from honlearn.cli.help import GroupedCommand, epilog
 from honlearn.cli.outputs import keeping_inputs
 from honlearn.cli.typed import remember_command, spread_settings
 from honlearn.deferred import defer
@@ -63,7 +64,7 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
         if isinstance(made, typer.Typer):
             app.add_typer(made, name=name)
         else:
-            app.command(name)(keeping_inputs(made))
+            app.command(name, cls=GroupedCommand, epilog=epilog(name))(keeping_inputs(made))
     return app
 
 

@@ -67,11 +67,11 @@ def evaluate(
     input: Annotated[
         str,
         typer.Option(
-            metavar="gk|g1|both|auto|all",
+            metavar="higher-order|first-order|both|auto|all",
             help="The network as it is, its first-order network, both in turn, one that each fit chooses "
             "from --paths, or all three.",
         ),
-    ] = "gk",
+    ] = "higher-order",
     paths: Annotated[
         Path | None,
         typer.Option(
@@ -86,6 +86,7 @@ def evaluate(
     seed: words.Seed = 0,
     set_: words.Settings = None,
     label_column: words.LabelColumn = None,
+    node_column: words.NodeColumn = None,
     repetitions: Annotated[
         int, typer.Option(min=1, help="Links: how often other pairs are held out and tested.")
     ] = 5,
@@ -146,6 +147,9 @@ def evaluate(
     reading: dict[str, Any],
 ) -> None:
     """Train and test models on folds of the labelled nodes, or on links or paths held out; compare them."""
+    from honlearn.results.networks import network_key
+
+    input = network_key(input)
     how = checked(Execution(jobs, dry_run, as_json, artefacts, executor))
     if rebuild is not None:
         _refuse_rebuild(rebuild)
@@ -182,7 +186,7 @@ def evaluate(
         refused |= {"--predictions": predictions or None, "--input": None if input == "gk" else input}
         _refuse(refused, "nodes, links or next", "classes of paths are tested by --folds and --seeds")
         given: dict[str, Any] = {"set": set_, "folds": folds, "seeds": range(seed, seed + seeds)}
-        given |= {"label_column": label_column, "reading": reading}
+        given |= {"columns": (label_column, node_column), "reading": reading}
         evaluate_on_paths(network, labels, output, model, given, how)
         return
     foreign = {f"--{name.replace('_', '-')}": True for name in reading} | {"--split-at": split_at}
@@ -206,7 +210,7 @@ def evaluate(
     words.check_owners(set_, entries)
     specs = [engine.ModelSpec(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
     split = chosen_folds(folds, folds_file)
-    nodes, classes = read_labels(words.needed_labels(labels), label_column)
+    nodes, classes = read_labels(words.needed_labels(labels), label_column, node_column)
     counts = chosen_from(paths, input)
     data = engine.NodeData.of(load_network(network), nodes, classes, input, counts)
     grid = engine.plan(data, specs, split, range(seed, seed + seeds))

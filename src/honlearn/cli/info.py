@@ -35,6 +35,7 @@ def info(
         typer.Argument(metavar="LABELS", help="CSV: first column the node, column 'label' its class."),
     ] = None,
     label_column: Annotated[str | None, typer.Option(help="Column of the classes, if not 'label'.")] = None,
+    node_column: Annotated[str | None, typer.Option(help="Column of the nodes, if not the first.")] = None,
     top: Annotated[int, typer.Option(min=0, help="How many of the strongest dependencies to show.")] = 10,
     order: Annotated[int, typer.Option(min=1, help="Paths: how far memory is tried, in entities.")] = 3,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")] = 0,
@@ -60,7 +61,7 @@ def info(
 
         describe_paths([source], reading, order, seed, as_json)
         return
-    known = None if labels is None else read_labels(labels, label_column)
+    known = None if labels is None else read_labels(labels, label_column, node_column)
     facts = describe(load_network(source), known, top)
     if as_json:
         import json

@@ -48,9 +48,7 @@ def learn(
     seed: words.Seed = 0,
     jobs: words.Jobs = 1,
     label_column: words.LabelColumn = None,
-    node_column: Annotated[
-        str | None, typer.Option(help="Column of the nodes in LABELS, if not the first.")
-    ] = None,
+    node_column: words.NodeColumn = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Take guessed columns without asking.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,

@@ -25,7 +25,7 @@ def train_paths(
     source: Path,
     labels: Path | None,
     output: Path,
-    label_column: str | None,
+    columns: tuple[str | None, str | None],
     set_: list[str] | None,
     seed: int,
     reading: Mapping[str, Any],
@@ -37,7 +37,7 @@ def train_paths(
 
     model = PathClassifier(**path_settings(set_ or []), random_state=seed)
     model.check()
-    data, notes = labelled_paths(source, labels, label_column, reading)
+    data, notes = labelled_paths(source, labels, columns, reading)
     for note in notes:
         typer.echo(note, err=True)
     started = time.perf_counter()
@@ -57,7 +57,7 @@ def train_paths(
 
 
 def labelled_paths(
-    source: Path, labels: Path | None, label_column: str | None, reading: Mapping[str, Any]
+    source: Path, labels: Path | None, columns: tuple[str | None, str | None], reading: Mapping[str, Any]
 ) -> tuple[PathData, list[str]]:
     """Return the paths that have a class, with their ids, and notes on labels of no path."""
     from honlearn.errors import InputError, ParameterError, listed
@@ -69,7 +69,7 @@ def labelled_paths(
         raise ParameterError(
             "--task paths needs LABELS after PATHS: a CSV with the id of a path and its class"
         )
-    known = dict(zip(*read_labels(labels, label_column), strict=True))
+    known = dict(zip(*read_labels(labels, *columns), strict=True))
     paths, ids = read_labelled(str(source), **reading)
     rows = [row for row, name in enumerate(ids) if name in known]
     if not rows:

@@ -38,7 +38,7 @@ def evaluate_on_paths(
 ) -> None:
     """Divide the paths into stratified folds, train and test every model, and print a table.
 
-    `given` has the options ``set``, ``folds``, ``seeds``, ``label_column`` and ``reading``.
+    `given` has the options ``set``, ``folds``, ``seeds``, ``columns`` (of classes and ids) and ``reading``.
     """
     from honlearn.cli.path_classes import labelled_paths, path_settings
     from honlearn.cli.run_tables import in_order, print_run, show_plan, tell_of_others
@@ -57,7 +57,7 @@ def evaluate_on_paths(
     for name in set(names) & set(SETTABLE):
         parameters_of(name, settings)  # what is known to fail raises before a long reading
     folds = _folds(given["folds"])
-    data, notes = labelled_paths(source, labels, given["label_column"], given["reading"])
+    data, notes = labelled_paths(source, labels, given["columns"], given["reading"])
     notes += _rare(data.labels, folds)
     jobs = engine.plan_paths(data, names, folds, given["seeds"], settings)
     for note in notes:

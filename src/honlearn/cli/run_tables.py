@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from honlearn.results.networks import network_name
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -62,7 +64,7 @@ def print_run(
         return
     print_rows(rows, columns)
     if len(rows) > 1:
-        first = f"{rows[0]['model']} {rows[0]['input']}"
+        first = f"{rows[0]['model']} {network_name(rows[0]['input'])}"
         typer.echo(f"p: is the {next(iter(columns))} that of {first}? corrected resampled t-test")
     typer.echo(f"{output}: records.jsonl, summary.csv, summary.json; {more}")
 
@@ -87,7 +89,7 @@ def print_rows(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, int]
             _cell(row[f"{key}_mean"], row[f"{key}_std"], digits, gap) for key, digits in columns.values()
         ]
         p = [] if len(rows) == 1 else [p_text(row["p_value"])]
-        table.add_row(row["model"], row["input"], *means, *p)
+        table.add_row(row["model"], network_name(row["input"]), *means, *p)
     print_whole(table, console)
     fits = rows[0]["records"]
     if fits == 1:

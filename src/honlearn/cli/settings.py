@@ -53,6 +53,9 @@ Settings = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")]
 LabelColumn = Annotated[str | None, typer.Option(help="Column of the classes, if not 'label'.")]
+NodeColumn = Annotated[
+    str | None, typer.Option(help="Column of the nodes (or ids of paths) in LABELS, if not the first.")
+]
 Labels = Annotated[
     Path | None,
     typer.Argument(

@@ -41,6 +41,7 @@ def train(
     set_: words.Settings = None,
     seed: words.Seed = 0,
     label_column: words.LabelColumn = None,
+    node_column: words.NodeColumn = None,
     memory: Annotated[
         str | None,
         typer.Option(
@@ -83,7 +84,7 @@ def train(
     find_files(network)
     labelled: tuple[list[str], list[str]] = ([], [])
     if task == "nodes":
-        labelled = read_labels(words.needed_labels(labels), label_column)
+        labelled = read_labels(words.needed_labels(labels), label_column, node_column)
     if executor is not None:
         read_spec(executor)
     if memory is not None:
@@ -92,7 +93,7 @@ def train(
         _check_learners(executor, "a model of paths", ())
         from honlearn.cli.path_classes import train_paths
 
-        _tell(train_paths(network, labels, output, label_column, set_, seed, reading), as_json)
+        _tell(train_paths(network, labels, output, (label_column, node_column), set_, seed, reading), as_json)
         return
     from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.hon.formats import load_network

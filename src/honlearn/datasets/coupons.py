@@ -61,6 +61,12 @@ def db1b(
     paper's Air). An itinerary with a missing place or a gap in its coupons is discarded and counted in
     ``tally``. Classes are federal regions where the files have the state columns. An itinerary lies in
     one file, as in the published quarters; rows may come in any order.
+
+    Parameters
+    ----------
+    files : coupon tables of DB1B, as downloaded.
+    by : what entities are: ``"airport"`` or ``"city_market"``.
+    show : whether progress is shown.
     """
     check_choice("db1b", "by", by, tuple(_PLACES))
     sources = [Path(f) for f in ([files] if isinstance(files, (str, os.PathLike)) else files)]

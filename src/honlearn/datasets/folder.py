@@ -33,6 +33,11 @@ def load_folder(folder: str | os.PathLike[str], label_column: str | None = None)
     """Return the data set of a folder with ``paths.txt`` and, where they are there, the other files.
 
     `label_column` names the column of the classes in ``labels.csv``, if it is not called ``label``.
+
+    Parameters
+    ----------
+    folder : with ``paths.txt`` and ``labels.csv``.
+    label_column : column of the classes.
     """
     from honlearn.paths import read_paths
 
@@ -55,6 +60,12 @@ def save_folder(dataset: Dataset, folder: str | os.PathLike[str], *, force: bool
 
     Each path is written as often as it was counted. Nothing appears before all is written; files that are
     there already are replaced only with `force`.
+
+    Parameters
+    ----------
+    dataset : what is written.
+    folder : where to.
+    force : whether files that are there are replaced.
     """
     root = Path(folder)
     if root.exists() and not root.is_dir():

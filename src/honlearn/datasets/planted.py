@@ -89,6 +89,18 @@ def synthetic(
     `noise` is the share of paths whose destination is shuffled among paths through the same hubs, which
     leaves every lower-order count as it was.
 
+    Parameters
+    ----------
+    n_classes : number of classes.
+    order : entities that decide the next step.
+    labelled : ``"sources"`` or ``"hubs"``.
+    n_nodes : number of labelled entities.
+    n_hubs : entities of each stage in the middle.
+    n_destinations : destinations of each group.
+    n_paths : fewest paths; None is ten for each context.
+    noise : share of paths whose destination is shuffled.
+    seed : of everything random.
+
     >>> data = synthetic(2, n_nodes=4, n_hubs=1, n_destinations=1, n_paths=8)
     >>> sorted(zip(data.paths, data.paths.counts.tolist()))[:2]
     [(('s0', 'h0', 'd0.0'), 2), (('s1', 'h0', 'd1.0'), 2)]

@@ -37,6 +37,14 @@ def rail_grid(
     exp(−distance / `reach`), on a shortest way; of several shortest ways each traveller has one at random.
     The label of a station is the quarter of the map that it is in.
 
+    Parameters
+    ----------
+    n_rows, n_columns : size of the grid.
+    n_paths : number of journeys.
+    missing : share of tracks that are left out.
+    reach : scale of the distances of journeys.
+    seed : of everything random.
+
     >>> data = rail_grid(3, 4, n_paths=200)
     >>> data
     Dataset('rail_grid': 200 paths, 12 entities, 12 labelled in 4 classes)

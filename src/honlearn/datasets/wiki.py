@@ -56,6 +56,14 @@ def wikispeedia(
     written so far, as in the paper's graphs (A, B, <, < gives A, B, A, B); ``"stack"`` what a browser shows
     (A, B, C, <, < gives A, B, C, B, A). `sha256` is the checksum that the archive must have; without it
     the one seen at the first download is kept and checked from then on.
+
+    Parameters
+    ----------
+    folder : the archive or its unpacked folder; None downloads it.
+    unfinished : whether games that were given up are read.
+    back : what a back click becomes.
+    sha256 : expected of the download.
+    timeout : seconds for an answer.
     """
     check_choice("wikispeedia", "back", back, BACK_RULES)
     names = (FINISHED, UNFINISHED, CATEGORIES)

@@ -22,10 +22,10 @@ from honlearn.results.record import Record
 
 # Name, label of the axis, and whether it is counted on a logarithmic scale (of 1 + count).
 CHARACTERISTICS = {
-    "out_degree": ("out-degree in G1", True),
-    "in_degree": ("in-degree in G1", True),
+    "out_degree": ("out-degree in the first-order network", True),
+    "in_degree": ("in-degree in the first-order network", True),
     "family_size": ("family size", True),
-    "homophily": ("homophily in G1", False),
+    "homophily": ("homophily in the first-order network", False),
 }
 
 

@@ -17,10 +17,11 @@ from honlearn.experiments.published import DATA, REPETITIONS, Cell, find, model_
 from honlearn.experiments.significance import Gap, Paired, gap, paired
 from honlearn.experiments.sources import Source
 from honlearn.experiments.tables import Table, as_printed, p_text, signed, spread
+from honlearn.results.networks import NETWORKS
 from honlearn.results.record import required
 
 COLUMN = {"nodes": "micro F1", "links": "AUPRC"}
-INPUT = {"g1": "G1", "gk": "G2", "auto": "chosen"}
+INPUT = {**NETWORKS, "auto": "chosen"}
 REFERENCE = ("dge-bag", "gk")
 
 

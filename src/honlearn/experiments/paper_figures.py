@@ -138,7 +138,7 @@ def _lines(
     series = []
     for model, input in dict.fromkeys((fact["model"], fact["input"]) for fact in facts):
         own = [fact for fact in facts if (fact["model"], fact["input"]) == (model, input)]
-        label = f"{model_label(model)} {'G1' if input == 'g1' else 'G2'}"
+        label = f"{model_label(model)} {'first-order' if input == 'g1' else 'higher-order'}"
         spreads = [fact.get(f"{y}_std") for fact in own]
         errors = None if all(value is None for value in spreads) else spreads
         series.append(Series(label, [fact[x] for fact in own], [fact[y] for fact in own], errors))

@@ -32,8 +32,8 @@ _TITLES = {
     "table-2": "Table 2. Node classification, micro F1",
     "table-3": "Table 3. Link prediction, AUPRC",
     "table-5": "Table 5. Node classification under parameter budgets, micro F1",
-    "table-6": "Table 6. Node classification on G1 and G2, micro F1",
-    "table-7": "Table 7. Link prediction on G1 and G2, AUPRC",
+    "table-6": "Table 6. Node classification on the first-order and the higher-order network, micro F1",
+    "table-7": "Table 7. Link prediction on the first-order and the higher-order network, AUPRC",
     "table-8": "Table 8. Node classification under parameter budgets, micro F1",
 }
 TASKS = {"table-3": "links", "table-7": "links"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,16 @@ class Table:
         lines.insert(1, "|" + "|".join(rule) + "|")
         notes = ["", *(f"- {note}" for note in self.notes)] if self.notes else []
         return "\n".join([f"**{self.title}**", "", *lines, *notes])
+
+    def head(self, n: int) -> Table:
+        """Return the first `n` rows, without notes."""
+        return replace(self, rows=self.rows[:n], notes=())
+
+    def select(self, columns: Sequence[str]) -> Table:
+        """Return some of the columns."""
+        places = [list(self.columns).index(name) for name in columns]
+        rows = [[row[place] for place in places] for row in self.rows]
+        return replace(self, columns=list(columns), rows=rows)
 
     def _line(self, row: Sequence[str], widths: Sequence[int]) -> str:
         padded = (

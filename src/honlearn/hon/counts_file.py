@@ -60,6 +60,10 @@ def load_counts(path: str | os.PathLike[str]) -> GramCounts:
     """Return the counts in a file that :meth:`honlearn.GramCounts.save` or ``honlearn grow`` wrote.
 
     The file is read into memory and checked.
+
+    Parameters
+    ----------
+    path : a file ``.counts``.
     """
     from honlearn.hon.build import GramCounts
 

@@ -37,6 +37,13 @@ def from_edges(
     all are whole, else float64. `nodes` are labels that the network has, whether an edge does or not. An edge
     is given once. `where` turns a row number into the place that an error names.
 
+    Parameters
+    ----------
+    source, target : the two ends of each edge; a context is written newest first, ``"C|A"``.
+    weight : of each edge; None is 1 for all.
+    nodes : names of entities, those without edges among them.
+    where : what errors name as the origin of the edges.
+
     >>> from_edges(["A", "C|A"], ["C|A", "D"], [3, 2]).to_pandas().values.tolist()
     [['A', 'C|A', 3], ['C|A', 'D', 2]]
     """

@@ -26,31 +26,66 @@ class NetworkMeasures:
     def simulate(
         self, n: int, seed: int | None = None, *, length: int = 10, like: Paths | None = None
     ) -> Paths:
-        """Return `n` paths that the network makes; see :func:`honlearn.hon.walks.simulate`."""
+        """Return `n` paths that the network makes; see :func:`honlearn.hon.walks.simulate`.
+
+        Parameters
+        ----------
+        n : number of paths.
+        seed : of the walks.
+        length : entities of a path, its start included.
+        like : paths whose starts and lengths are drawn in place of `length`.
+        """
         from honlearn.hon.walks import simulate
 
         return simulate(self._network, n, seed, length=length, like=like)
 
     def pagerank(self, damping: float = 0.85, *, by: str = "entity", **options: Any) -> pandas.DataFrame:
-        """Return the PageRank of entities, or of nodes; see :func:`honlearn.hon.flow.pagerank`."""
+        """Return the PageRank of entities, or of nodes; see :func:`honlearn.hon.flow.pagerank`.
+
+        Parameters
+        ----------
+        damping : probability that a walker goes on along an edge.
+        by : ``"entity"`` or ``"node"``, one row for each.
+        **options : limits of the iteration.
+        """
         from honlearn.hon.flow import pagerank
 
         return pagerank(self._network, damping, by=by, **options)
 
     def visits(self, damping: float = 0.85, *, by: str = "entity", **options: Any) -> pandas.DataFrame:
-        """Return the shares of visits along edges; see :func:`honlearn.hon.flow.visits`."""
+        """Return the shares of visits along edges; see :func:`honlearn.hon.flow.visits`.
+
+        Parameters
+        ----------
+        damping : probability that a walker goes on along an edge.
+        by : ``"entity"`` or ``"node"``, one row for each.
+        **options : limits of the iteration.
+        """
         from honlearn.hon.flow import visits
 
         return visits(self._network, damping, by=by, **options)
 
     def communities(self, *, by: str = "entity", seed: int | None = 0, trials: int = 5) -> pandas.DataFrame:
-        """Return the modules that Infomap finds; see :func:`honlearn.hon.communities.communities`."""
+        """Return the modules that Infomap finds; see :func:`honlearn.hon.communities.communities`.
+
+        Parameters
+        ----------
+        by : ``"entity"`` or ``"node"``, one row for each.
+        seed : of the search.
+        trials : how often the search is repeated; the best is taken.
+        """
         from honlearn.hon.communities import communities
 
         return communities(self._network, by=by, seed=seed, trials=trials)
 
     def plot(self, entity: str, top: int = 6) -> Figure:
-        """Return where one came from and goes to at an entity; see :func:`honlearn.hon.figures.plot_flow`."""
+        """Return where one came from and goes to at an entity; see :func:`honlearn.hon.figures.plot_flow`.
+
+        Parameters
+        ----------
+        entity : whose flow is drawn.
+        top : how many memories and next entities have a band of their own.
+        """
         from honlearn.hon.figures import plot_flow
 
         return plot_flow(self._network, entity, top)

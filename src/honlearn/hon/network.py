@@ -99,12 +99,12 @@ class HigherOrderNetwork(NetworkMeasures):
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes, |V_k|."""
+        """Number of nodes, ``|V_k|``."""
         return len(self.gram_offsets) - 1
 
     @property
     def n_entities(self) -> int:
-        """Number of base nodes, |V_1|."""
+        """Number of base nodes, ``|V_1|``."""
         return len(self.vocabulary)
 
     @property
@@ -114,7 +114,7 @@ class HigherOrderNetwork(NetworkMeasures):
 
     @property
     def n_edges(self) -> int:
-        """Number of edges, |E_k|."""
+        """Number of edges, ``|E_k|``."""
         return len(self.indices)
 
     @property

@@ -54,6 +54,16 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     between layers. `mask_self` hides from a root who it is, so that a labelled node cannot learn its own
     label by heart (nodes only: the two ends of a link are known by their identities). None is what suits the
     task; ``resolved("nodes")`` says what that is.
+
+    Parameters
+    ----------
+    widths : width of each layer; one number is one layer.
+    edge_power : a neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto"
+        chooses.
+    identity : whether every entity has an input vector of its own; without it there must be features.
+    input_dropout : share of neighbours that are dropped in training; None is what suits the task.
+    hidden_dropout : share of values between layers that are dropped in training.
+    mask_self : whether a labelled root is kept from reading its own identity; None is what suits the task.
     """
 
     widths: int | Sequence[int] = (128, 128)

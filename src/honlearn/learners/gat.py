@@ -119,6 +119,19 @@ class GAT(Learner):
     `heads` heads share the numbers of a layer; `use_weights` lets scores depend on edge weights.
     `input_dropout` drops neighbours after the softmax. One layer, as was best in the paper on most data.
 
+    Parameters
+    ----------
+    widths : width of each layer; one number is one layer.
+    edge_power : a neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto"
+        chooses.
+    identity : whether every entity has an input vector of its own; without it there must be features.
+    input_dropout : share of neighbours that are dropped in training; None is what suits the task.
+    hidden_dropout : share of values between layers that are dropped in training.
+    mask_self : whether a labelled root is kept from reading its own identity; None is what suits the task.
+    direction : which edges are read: "in", "out" or "both".
+    heads : of the attention.
+    use_weights : whether weights of edges enter the attention.
+
     >>> GAT(heads=4, widths=(64, 64))
     GAT(heads=4, widths=(64, 64))
     """

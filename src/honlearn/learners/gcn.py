@@ -62,6 +62,17 @@ class GCN(Learner):
     `direction` says whose messages a node receives: ``"in"`` (along the edges), ``"out"`` or ``"both"``. On
     the paper's Air and Wiki, inside training folds, dropout 0.6 had a better log loss than the paper's 0.4,
     and `edge_power` 0.25 was better than raw counts, in which a few heavy edges dominate.
+
+    Parameters
+    ----------
+    widths : width of each layer; one number is one layer.
+    edge_power : a neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto"
+        chooses.
+    identity : whether every entity has an input vector of its own; without it there must be features.
+    input_dropout : share of neighbours that are dropped in training; None is what suits the task.
+    hidden_dropout : share of values between layers that are dropped in training.
+    mask_self : whether a labelled root is kept from reading its own identity; None is what suits the task.
+    direction : which edges are read: "in", "out" or "both".
     """
 
     widths: int | Sequence[int] = (128,)

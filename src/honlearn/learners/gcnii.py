@@ -82,6 +82,20 @@ class GCNII(Learner):
     better on Air and on order 2. `alpha` (α) is the share of the first representation in every layer, `theta`
     (λ in the paper, θ in PyTorch Geometric) how much a layer's weights change it: less in later layers.
     `layer_decay` is the weight decay of these weights.
+
+    Parameters
+    ----------
+    widths : width of each layer; one number is one layer.
+    edge_power : a neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto"
+        chooses.
+    identity : whether every entity has an input vector of its own; without it there must be features.
+    input_dropout : share of neighbours that are dropped in training; None is what suits the task.
+    hidden_dropout : share of values between layers that are dropped in training.
+    mask_self : whether a labelled root is kept from reading its own identity; None is what suits the task.
+    direction : which edges are read: "in", "out" or "both".
+    alpha : share of the first layer's output in every layer.
+    theta : strength of the weights, falling with depth.
+    layer_decay : weight decay of the inner layers.
     """
 
     edge_power: float | str = 0.25

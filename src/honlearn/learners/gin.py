@@ -82,7 +82,20 @@ class GINStack(LayerStack):
 
 @dataclass(eq=False, repr=False)
 class GIN(Learner):
-    """Graph isomorphism network; `fan_outs` and `normalize` are as for :class:`SAGE`."""
+    """Graph isomorphism network; `fan_outs` and `normalize` are as for :class:`SAGE`.
+
+    Parameters
+    ----------
+    widths : width of each layer; one number is one layer.
+    edge_power : a neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto"
+        chooses.
+    identity : whether every entity has an input vector of its own; without it there must be features.
+    input_dropout : share of neighbours that are dropped in training; None is what suits the task.
+    hidden_dropout : share of values between layers that are dropped in training.
+    mask_self : whether a labelled root is kept from reading its own identity; None is what suits the task.
+    fan_outs : neighbours that each layer draws; None reads all.
+    normalize : whether representations have unit length; None is what suits the task.
+    """
 
     fan_outs: Sequence[int] | None = None
     normalize: bool | None = None

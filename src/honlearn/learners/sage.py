@@ -150,6 +150,19 @@ class SAGE(Learner):
     to length 1, as the published program does. Defaults of dropout are 0.6 for nodes (0.4 in the paper: 0.6
     was better inside the training folds of Wiki), 0.4 and 0.2 for links.
 
+    Parameters
+    ----------
+    widths : width of each layer; one number is one layer.
+    edge_power : a neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto"
+        chooses.
+    identity : whether every entity has an input vector of its own; without it there must be features.
+    input_dropout : share of neighbours that are dropped in training; None is what suits the task.
+    hidden_dropout : share of values between layers that are dropped in training.
+    mask_self : whether a labelled root is kept from reading its own identity; None is what suits the task.
+    aggregator : ``"mean"`` or ``"max"`` of the neighbours.
+    fan_outs : neighbours that each layer draws; None reads all.
+    normalize : whether representations have unit length; None is what suits the task.
+
     >>> SAGE(widths=(64, 64)), SAGE().resolved("links").normalize
     (SAGE(widths=(64, 64)), False)
     """

@@ -1,8 +1,8 @@
 """``docs/ablations.md``: what each idea adds, alone and together, from the records of runs.
 
-In: a folder with a run for each data set and idea, ``RUNS/DATA/IDEA``. Out: one Markdown page and a picture
-beside it. Every number comes from records, every star from a paired test over the same folds and seeds. The
-page is laid out by ``templates/ablations.md.j2``.
+In: a folder with a run for each data set and idea, ``RUNS/DATA/IDEA``. Out: one short Markdown page, with a
+picture, whole tables as CSV and the commands beside it. Every number comes from records, every star from a
+paired test over the same folds and seeds. The page is laid out by ``templates/ablations.md.j2``.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ from honlearn.pages.descriptions import DESCRIPTIONS
 from honlearn.pages.run_folders import RunFolder, read_runs
 from honlearn.pages.template import write_page
 from honlearn.results.record import ChosenNetwork, Record, required
+from honlearn.writing.atomic import atomic_text
 
 # What ideas are compared with: the first of these that a data set has.
 REFERENCES = ("sage", "sage-g1", "published")
 # The picture, beside the page.
 _PICTURES, _PICTURE = "results", "ablations"
+# Rows of a table that the page shows; the whole table is a CSV file.
+_SHOWN = 6
 # What a run's folder is called, and what was done in it; in this order they stand on the page.
 IDEAS = {
     "published-g1": "first-order network, roots not masked, names only: an ensemble of plain GraphSAGE",
@@ -77,20 +80,43 @@ def make_page(root: Path, target: Path, notes: str = "") -> None:
     if not any(_reference(ideas) for ideas in by_data.values()):
         named = " or ".join(REFERENCES)
         raise MissingFileError(f"{root}: no run is called {named}; runs are in RUNS/DATA/IDEA")
-    picture(by_data).write(target.parent / _PICTURES)
+    folder = target.parent / _PICTURES
+    picture(by_data).write(folder)
+    sections = [_section(data, ideas) for data, ideas in by_data.items()]
+    texts = {f"{section.table.name}.csv": section.table.csv() for section in sections}
+    texts["ablation-commands.txt"] = "".join(
+        f"# {run.path.parent.name}/{run.path.name}\n{command}\n" for run in runs for command in run.commands
+    )
+    for name, text in texts.items():
+        with atomic_text(folder / name) as file:
+            file.write(text)
     seen = {name for ideas in by_data.values() for name in ideas}
     write_page(
         target,
         "ablations.md.j2",
         level=LEVEL,
-        references=[name for name in REFERENCES if name in seen],
+        references=[label_of(name) for name in REFERENCES if name in seen],
         picture=f"{_PICTURES}/{_PICTURE}.svg",
-        ideas={name: text for name, text in IDEAS.items() if name in seen},
+        folder=_PICTURES,
+        shown=_SHOWN,
+        ideas={label_of(name): text for name, text in IDEAS.items() if name in seen},
         overview=_overview(by_data),
-        sections=[_section(data, ideas) for data, ideas in by_data.items()],
+        sections=sections,
         notes=notes.rstrip(),
         runs=runs,
     )
+
+
+def label_of(idea: str) -> str:
+    """Return the name of an idea as the page shows it.
+
+    >>> label_of("gcn-g1"), label_of("gcn")
+    ('gcn, first-order', 'gcn')
+    """
+    for ending, network in (("-g1", "first-order"), ("-gk", "higher-order")):
+        if idea.endswith(ending):
+            return f"{idea.removesuffix(ending)}, {network}"
+    return idea
 
 
 def _reference(ideas: Mapping[str, RunFolder]) -> str | None:
@@ -110,7 +136,7 @@ def picture(by_data: Mapping[str, Mapping[str, RunFolder]]) -> Plot:
             loss, f1 = ([r.score(score) for r in ideas[name].records] for score in ("log_loss", "micro_f1"))
             error = statistics.stdev(f1) / len(f1) ** 0.5 if len(f1) > 1 else 0.0
             x, y = statistics.fmean(loss), statistics.fmean(f1)
-            series.append(Series(name, [x], [y], error=[error]))
+            series.append(Series(label_of(name), [x], [y], error=[error]))
             facts.append({"data": data, "idea": name, "log_loss": x, "micro_f1": y, "error": error})
         panels.append(Panel(data, "log loss", "micro F1", series))
     return Plot(_PICTURE, "Micro F1 against log loss", panels, facts, across=3)
@@ -125,7 +151,7 @@ def _overview(by_data: Mapping[str, Mapping[str, RunFolder]]) -> Table:
     names = _ordered({name: run for ideas in by_data.values() for name, run in ideas.items()})
     rows = []
     for name in names:
-        cells = [name]
+        cells = [label_of(name)]
         for ideas in by_data.values():
             usual = _reference(ideas)
             both = name in ideas and usual is not None and name != usual
@@ -150,9 +176,9 @@ def _changes(run: RunFolder, reference: RunFolder) -> list[str]:
 
 def _section(data: str, ideas: Mapping[str, RunFolder]) -> DataSection:
     rows, usual = [], _reference(ideas)
-    for name in _ordered(ideas):
+    for name in sorted(_ordered(ideas), key=lambda name: -_mean(ideas[name].records, "micro_f1")):
         records = ideas[name].records
-        cells = [name, _spread(records, "micro_f1"), _spread(records, "log_loss")]
+        cells = [label_of(name), _spread(records, "micro_f1"), _spread(records, "log_loss")]
         single = [value for r in records if (value := r.scores.get("single_micro_f1")) is not None]
         cells.append(f"{statistics.fmean(single):.3f}" if single else "–")
         if usual is None or name == usual:
@@ -169,8 +195,12 @@ def _section(data: str, ideas: Mapping[str, RunFolder]) -> DataSection:
     columns = ["idea", "micro F1", "log loss", "one learner", "Δ F1 (p)", "Δ log loss (p)"]
     columns += ["kernel's share", "CPU s", "fits"]
     chosen = [_structure(r.sizes.chosen) for run in ideas.values() for r in run.records if r.sizes.chosen]
-    table = Table(data, data, columns, rows, left=1)
+    table = Table(f"ablation-{data}", data, columns, rows, left=1)
     return DataSection(data, DESCRIPTIONS.get(data, ""), table, Counter(chosen).most_common())
+
+
+def _mean(records: Sequence[Record], score: str) -> float:
+    return statistics.fmean(record.score(score) for record in records)
 
 
 def _spread(records: Sequence[Record], score: str) -> str:

@@ -1,8 +1,8 @@
-"""``docs/results.md``: everything that was measured, from the records of runs, with conclusions in words.
+"""``docs/results.md`` and ``docs/paper.md``: what was measured, from the records of runs, with conclusions.
 
-In: run folders. Out: one Markdown page and the figures beside it. Nothing on it is typed by hand: numbers
-come from records, words from paired tests, and how it was measured from what the runs have noted. The page
-is laid out by ``templates/results.md.j2``.
+In: run folders. Out: two short Markdown pages, with charts, whole tables as CSV and the commands beside them.
+Nothing on them is typed by hand: numbers come from records, words from paired tests, and how it was measured
+from what the runs have noted. Laid out by ``templates/results.md.j2`` and ``templates/paper.md.j2``.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import shutil
 import statistics
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,11 @@ from honlearn.experiments.paper_tables import TABLES
 from honlearn.experiments.published import DATA, REPETITIONS, model_label, published
 from honlearn.experiments.significance import LEVEL, gap, paired
 from honlearn.experiments.tables import Table, as_printed, p_text, signed, spread
+from honlearn.pages.charts import Point, dot_chart
 from honlearn.pages.conclusions import (
     PUBLISHED,
     Conclusions,
+    Difference,
     across,
     column_of,
     conclude,
@@ -36,24 +38,32 @@ from honlearn.pages.run_folders import ModelResults, Results, default_parameters
 from honlearn.pages.template import write_page
 from honlearn.results.metrics import LEAST_PAIRS
 from honlearn.results.record import required
+from honlearn.writing.atomic import atomic_text
+
+# Rows of a table that a page shows; the whole table is a CSV file.
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
 class TaskSection:
-    """A task on a data set: its table, and what its tests give."""
+    """A task on a data set: its table, its scores for the chart, and what its tests give."""
 
-    name: str
-    table: Table
-    conclusions: Conclusions | None
-
-
-@dataclass(frozen=True)
-class DataSection:
-    """A data set: its title, its description, and its tasks."""
-
+    task: str
     title: str
     description: str
-    tasks: Sequence[TaskSection]
+    table: Table
+    points: Sequence[Point]
+    conclusions: Conclusions | None
+
+    @property
+    def published(self) -> Table | None:
+        """The rows with a published value, beside it; None where there are none."""
+        if "published" not in self.table.columns:
+            return None
+        score = self.table.columns[list(self.table.columns).index("published") - 1]
+        table = self.table.select(["model", "network", score, "published", "difference"])
+        rows = [row for row in table.rows if row[3] != "–"]
+        return replace(table, rows=rows, notes=()) if rows else None
 
 
 @dataclass(frozen=True)
@@ -64,39 +74,80 @@ class ReproducedTable:
     body: str
 
 
+@dataclass(frozen=True)
+class Content:
+    """Everything that the two pages show."""
+
+    across: Mapping[str, Mapping[str, Sequence[Difference]]]
+    sections: Sequence[TaskSection]
+    reproduced: Sequence[ReproducedTable]
+    not_measured: Sequence[Table]
+    fits: int
+    cpu_hours: float
+    machines: Sequence[Mapping[str, Any]]
+    versions: Sequence[Mapping[str, str]]
+    commands: Sequence[str]
+
+
 def make_page(words: Sequence[str], target: Path) -> list[Path]:
-    """Write the page from the run folders named, copy the figures beside it, and return all files."""
+    """Write the pages from the run folders named, with what belongs to them, and return all files."""
     runs = read_runs(words)
     everything = gather(runs)
     roots = [Path(word.partition("=")[2] or word) for word in words]
     figures = _copied_figures(roots, target.parent / target.stem)
-    write_page(
-        target,
-        "results.md.j2",
+    content = Content(
         across=across(everything),
-        level=LEVEL,
-        least_pairs=LEAST_PAIRS,
-        sections=_sections(everything),
+        sections=[_section(results) for results in everything],
         reproduced=_reproduced(roots),
-        figures=[file.relative_to(target.parent) for file in figures if file.suffix == ".svg"],
         not_measured=_not_measured(everything),
-        runs=runs,
+        fits=sum(len(run.records) for run in runs),
+        cpu_hours=sum(run.cpu_hours for run in runs),
         machines=_distinct(run.about["machine"] for run in runs if run.about.get("machine")),
         versions=_distinct(dict(record.versions) for run in runs for record in run.records),
+        commands=list(dict.fromkeys(command for run in runs for command in run.commands)),
     )
-    return [target, *figures]
+    return write_pages(target, content, figures)
 
 
-def _sections(everything: Sequence[Results]) -> list[DataSection]:
-    sections = []
-    for data in dict.fromkeys(results.data for results in everything):
-        tasks = [
-            TaskSection(results.task, _table(results), conclude(results))
-            for results in everything
-            if results.data == data
-        ]
-        sections.append(DataSection(DATA.get(data, data), DESCRIPTIONS.get(data, ""), tasks))
-    return sections
+def write_pages(target: Path, content: Content, figures: Sequence[Path]) -> list[Path]:
+    """Write results and paper, tables, charts and commands, and return all files; `figures` are there."""
+    folder = target.parent / target.stem
+    folder.mkdir(parents=True, exist_ok=True)
+    made = [_write(folder / f"{s.table.name}.csv", s.table.csv()) for s in content.sections]
+    made += [_write(folder / f"{table.name}.csv", table.csv()) for table in content.not_measured]
+    made.append(_write(folder / "commands.txt", "".join(f"{line}\n" for line in content.commands)))
+    charts = {}
+    for task in dict.fromkeys(section.task for section in content.sections):
+        panels = {s.title: s.points for s in content.sections if s.task == task}
+        charts[task] = f"{target.stem}/{task}.svg"
+        made.append(_write(folder / f"{task}.svg", dot_chart(panels, COLUMN[task])))
+    pictures = [file.relative_to(target.parent) for file in figures if file.suffix == ".svg"]
+    shared = {"content": content, "charts": charts, "folder": target.stem, "shown": _SHOWN}
+    paper = target.with_name("paper.md")
+    write_page(target, "results.md.j2", level=LEVEL, least_pairs=LEAST_PAIRS, **shared)
+    write_page(paper, "paper.md.j2", figures=pictures, **shared)
+    return [target, paper, *made, *figures]
+
+
+def _write(path: Path, text: str) -> Path:
+    with atomic_text(path) as file:
+        file.write(text)
+    return path
+
+
+def _section(results: Results) -> TaskSection:
+    points = []
+    for model in results.models:
+        mean, deviation = Measured(model.records).spread(results.score)
+        points.append(Point(model_label(model.model), INPUT[model.input], mean, deviation))
+    return TaskSection(
+        results.task,
+        DATA.get(results.data, results.data),
+        DESCRIPTIONS.get(results.data, ""),
+        _table(results),
+        points,
+        conclude(results),
+    )
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
@@ -109,11 +160,11 @@ def _table(results: Results) -> Table:
     score, reference = results.score, reference_of(results)
     has_published = results.data in DATA
     usual = SCORE[results.task]
-    columns = ["model", "input", *([] if score == usual else [column_of(results)])]
+    columns = ["model", "network", *([] if score == usual else [column_of(results)])]
     # Published values of links are of uniform negatives.
     columns.append(COLUMN[results.task] if score == usual else f"{COLUMN[results.task]}, uniform")
     columns += ["published", "difference"] if has_published else []
-    columns += ["p (t, Wilcoxon)", "log loss", "CPU s a fit", "parameters", "fits"]
+    columns += ["p (t, Wilcoxon)", "log loss", "CPU s per fit", "parameters", "fits"]
     order = sorted(results.models, key=lambda model: -Measured(model.records).spread(score)[0])
     rows = [_cells(results, model, reference, has_published) for model in order]
     name = f"{results.data}-{results.task}"
@@ -227,4 +278,4 @@ def _published_alone(task: str, measured: set[tuple[str, str, str]]) -> Table:
         for (model, input), cells in found.items()
     ]
     title = f"Published {COLUMN[task]} where nothing was measured"
-    return Table(f"published-{task}", title, ["model", "input", *(DATA[key] for key in shown)], rows)
+    return Table(f"published-{task}", title, ["model", "network", *(DATA[key] for key in shown)], rows)

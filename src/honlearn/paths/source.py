@@ -90,6 +90,32 @@ def read_paths(
     id (1 MiB), `max_columns` in a table (10,000), and `max_unpacked` bytes in a ``.gz`` or ``.zst`` file (64
     GiB for text, CSV, JSON lines and XES, 1 GiB for Parquet and Arrow, which are unpacked in memory).
 
+    Parameters
+    ----------
+    source : files, a pattern, a pandas, Polars or Arrow table, or lists of entities.
+    counts : how often each path of a list was seen.
+    format : of the files, where the extension does not tell it.
+    delimiter : between entities of a line or a cell, or between columns of a CSV file.
+    skip_columns : leading fields of a line of text that are no entities.
+    trailing_count : whether the last field of a line of text is the count of the path.
+    sequence : column that tells which path an event belongs to.
+    order_by : column, or key of XES, with the number or time of an event; without it, the order of rows.
+    entity : column, or key of XES, with the entity of an event.
+    path_column : column with a whole path in each row.
+    count_column : column with the count of the path in each row.
+    source_column, target_column : columns with the two ends of a temporal edge.
+    max_gap : longest step within a path: a number, or for times a text such as ``"30min"`` or a timedelta.
+    drop_repeats : whether an entity that repeats the one before it is dropped.
+    first_only : whether only the first occurrence of an entity in a path is kept.
+    min_length : fewest entities of a path that is kept.
+    on_empty : what an empty id is: ``"error"``, or ``"skip"`` to leave it out.
+    max_line : most bytes in a line of text, a row of CSV or a tag of XML.
+    max_name : most bytes in the id of an entity.
+    max_columns : most columns of a table.
+    max_unpacked : most bytes that a packed file may unpack to.
+    max_steps : most entities in all paths of temporal edges.
+    progress : whether progress is shown; None shows it on a terminal.
+
     >>> paths = read_paths([["A", "A", "C"], ["B"]], counts=[5, 1], drop_repeats=True, min_length=2)
     >>> paths[0], paths.total
     (('A', 'C'), 5)
@@ -129,6 +155,13 @@ def stream_paths(
 
     Takes the keywords of :func:`read_paths`. Text and path columns are read piece by piece; an event table
     has to be gathered by sequence first and keeps its integer codes in memory, not its text.
+
+    Parameters
+    ----------
+    source : files, tables or lists, as for :func:`read_paths`.
+    counts : how often each path of a list was seen.
+    progress : whether progress is shown; None shows it on a terminal.
+    **options : the other options of :func:`read_paths`.
     """
     return _stream(source, ReaderOptions.of(**options), counts, progress)
 

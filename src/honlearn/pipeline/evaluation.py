@@ -24,6 +24,7 @@ from honlearn.hon.build import GramCounts, count_grams
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.pipeline.given_labels import as_labels
 from honlearn.reporting.build import build_report
+from honlearn.results.networks import network_key, network_name
 from honlearn.results.record import Record
 from honlearn.results.runs import read_run
 from honlearn.results.summary import summarise, write_summary
@@ -98,8 +99,8 @@ def evaluate(
         which the network of significant contexts of two entities is grown.
     labels : classes of nodes, as for :func:`honlearn.learn`.
     models : names such as ``"dge-bag"``, ``"gcn"``, ``"majority"``.
-    input : ``"gk"`` (the network as it is), ``"g1"`` (first order), ``"both"``; with paths also ``"auto"``
-        (each fit chooses its network) and ``"all"``.
+    input : ``"higher-order"`` (the network as it is), ``"first-order"``, ``"both"``; with paths also
+        ``"auto"`` (each fit chooses its network) and ``"all"``.
     folds, seeds : every model is fitted `folds` × `seeds` times on each input.
     settings : parameters by model, such as ``{"dge-bag": {"n_learners": 8}}``.
     output : a run folder, which a second call goes on with; None keeps everything in memory.
@@ -115,7 +116,7 @@ def evaluate(
     ]
     where = executor_for(processes, executor)
     network, counts = _network(data, {"executor": executor, **reading})
-    nodes = NodeData.of(network, *as_labels(labels), input, counts)
+    nodes = NodeData.of(network, *as_labels(labels), network_key(input), counts)
     first = check_integer(_OWNER, "random_state", random_state, 0)
     count = check_integer(_OWNER, "seeds", seeds, 1)
     split = Folds("stratified", check_integer(_OWNER, "folds", folds, 2))
@@ -148,6 +149,7 @@ def _run(nodes: NodeData, jobs: Sequence[Any], folder: Path, executor: Any) -> E
     kept = ["model", "input", "records"]
     kept += [f"{name}_{part}" for name in _SHOWN for part in ("mean", "std")] + ["p_value"]
     table = pd.DataFrame(rows)
+    table["input"] = table["input"].map(network_name)
     return Evaluation(
         table[[name for name in kept if name in table]], records, build_report(read_run(folder))
     )

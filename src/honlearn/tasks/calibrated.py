@@ -223,6 +223,11 @@ class Calibrated:
         ``mutual_information`` the difference, what members disagree on. They are computed before the
         temperature, so that the last two sum to the first. `members` is what `member_proba` returns for X,
         where it is known already.
+
+        Parameters
+        ----------
+        X : names of entities, one for each row of the result.
+        members : predictions of the members, where they are known already.
         """
         import pandas as pd
 

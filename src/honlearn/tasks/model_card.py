@@ -50,6 +50,10 @@ def model_card(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
     The config and the network are checked as for loading; weights are not read. What a fit was given and what
     it took is known where ``training.json`` is there.
+
+    Parameters
+    ----------
+    folder : of a saved model.
     """
     from pathlib import Path
 

@@ -153,7 +153,14 @@ class DGEClassifier(NodeFitting):
     # --- fitting -------------------------------------------------------------------------------------
 
     def fit(self, X: Names, y: Labels, sample_weight: Weights | None = None) -> DGEClassifier:
-        """Train on the nodes named in X with labels y; other nodes of the network take part unlabelled."""
+        """Train on the nodes named in X with labels y; other nodes of the network take part unlabelled.
+
+        Parameters
+        ----------
+        X : names of labelled entities.
+        y : their classes.
+        sample_weight : of each example; None is 1 for all.
+        """
         clock = Clock()
         self._fit(X, y, sample_weight)
         classes, known = self._prepare(X, y, sample_weight)
@@ -228,7 +235,12 @@ class DGEClassifier(NodeFitting):
     # --- predicting ----------------------------------------------------------------------------------
 
     def predict_proba(self, X: Names) -> NDArray[np.float32]:
-        """Return class probabilities, [B, C]; columns as in ``classes_``."""
+        """Return class probabilities, [B, C]; columns as in ``classes_``.
+
+        Parameters
+        ----------
+        X : names of entities, one for each row of the result.
+        """
         nodes, inferences = self._inferences(X, "predict_proba")
         if not len(nodes):
             return np.zeros((0, len(self.classes_)), np.float32)
@@ -240,7 +252,12 @@ class DGEClassifier(NodeFitting):
         return tempered(proba, self.temperature_)
 
     def predict(self, X: Names) -> NDArray[Any]:
-        """Return the most probable class of each node, [B]."""
+        """Return the most probable class of each node, [B].
+
+        Parameters
+        ----------
+        X : names of entities, one for each row of the result.
+        """
         best = self.predict_proba(X).argmax(1)
         return np.asarray(self.classes_[best])
 
@@ -250,6 +267,10 @@ class DGEClassifier(NodeFitting):
         Members are the learners of a bag; of the other variants, which have one prediction for all learners,
         L draws of relatives through the whole model. The prediction is their mean, weighted as ``members_``
         tells, and the kernel's share, at the temperature ``temperature_``.
+
+        Parameters
+        ----------
+        X : names of entities, one for each row of the result.
         """
         nodes, inferences = self._inferences(X, "member_proba")
         if not len(nodes):
@@ -264,6 +285,10 @@ class DGEClassifier(NodeFitting):
         no relative of its own, and the second is None; so it is where members read two networks with memory.
         Nodes are those of ``network_``; a member that reads the first-order network draws base nodes, which
         have the same numbers there.
+
+        Parameters
+        ----------
+        X : names of entities, one for each row of the result.
         """
         nodes, inferences = self._inferences(X, "votes")
         if not len(nodes):
@@ -281,13 +306,22 @@ class DGEClassifier(NodeFitting):
 
         Learners side by side (bag, concat), their mean (pool), one model's (batch), or the narrow layer
         behind the attention (attn).
+
+        Parameters
+        ----------
+        X : names of entities, one for each row of the result.
         """
         nodes, inferences = self._inferences(X, "embed")
         with inferences[0].run.threads():
             return np.concatenate([inference.embed(nodes) for inference in inferences], axis=1)
 
     def entropy(self, X: Names) -> NDArray[np.float64]:
-        """Return the entropy of the predicted probabilities in nats, for each node, [B]."""
+        """Return the entropy of the predicted probabilities in nats, for each node, [B].
+
+        Parameters
+        ----------
+        X : names of entities, one for each row of the result.
+        """
         proba = self.predict_proba(X).astype(np.float64)
         return np.asarray(-(proba * np.log(np.maximum(proba, 1e-300))).sum(1), np.float64)
 

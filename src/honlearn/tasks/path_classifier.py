@@ -118,6 +118,12 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """Learn from paths X [n], as :class:`~honlearn.Paths` or lists of names, with one label each.
 
         A path with a count weighs as much as so many; `sample_weight` multiplies that.
+
+        Parameters
+        ----------
+        X : paths, as :func:`honlearn.read_paths` takes them.
+        y : the class of each path.
+        sample_weight : of each path; None is 1 for all.
         """
         self.check()
         clock = Clock()
@@ -156,7 +162,12 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def predict_proba(self, X: Paths | Iterable[Sequence[object]]) -> NDArray[np.float64]:
-        """Return class probabilities [n, C]; columns as in ``classes_``."""
+        """Return class probabilities [n, C]; columns as in ``classes_``.
+
+        Parameters
+        ----------
+        X : paths.
+        """
         check_is_fitted(self, "logistic_")
         paths = as_paths(X, "predict_proba") if not isinstance(X, (list, tuple)) or len(X) else None
         if paths is None:
@@ -168,7 +179,12 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return np.concatenate(found) if found else np.zeros((0, len(self.classes_)))
 
     def predict(self, X: Paths | Iterable[Sequence[object]]) -> NDArray[Any]:
-        """Return the most probable class of each path, [n]."""
+        """Return the most probable class of each path, [n].
+
+        Parameters
+        ----------
+        X : paths.
+        """
         best = self.predict_proba(X).argmax(1)
         return np.asarray(self.classes_[best])
 
@@ -212,6 +228,10 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """Return the grams that raise each class's probability most: label, gram (oldest first), weight.
 
         The weight is the coefficient less the mean of all classes, so that those of a gram sum to 0.
+
+        Parameters
+        ----------
+        top : how many grams for each class.
         """
         import pandas as pd
 
@@ -231,6 +251,12 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         `path` is a list of names, or :class:`~honlearn.Paths` with one row; `label` is the class whose
         probability is explained, None for the most probable one; `top` grams are told one by one. The
         ``logit`` of a reason is exact: a logit is the sum of its terms.
+
+        Parameters
+        ----------
+        path : the path that is explained.
+        label : the class; None is the one that is predicted.
+        top : how many reasons.
         """
         from honlearn.tasks.explain.paths import explain_path
 
@@ -239,7 +265,12 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return explain_path(self, known, label, top)
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write the fitted model to `folder`; :func:`honlearn.load_model` reads it back."""
+        """Write the fitted model to `folder`; :func:`honlearn.load_model` reads it back.
+
+        Parameters
+        ----------
+        folder : where the model goes.
+        """
         from honlearn.tasks.path_saving import save_path_classifier
 
         check_is_fitted(self, "logistic_")

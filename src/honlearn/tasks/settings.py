@@ -55,6 +55,22 @@ class Training(BaseEstimator):  # type: ignore[misc]
     held back, refit 0.5. For links: batches of a 48th of the pairs, 32 to 2048; as many epochs as let two
     million pairs pass, 8 to 50; a patience of 5, 0.1 held back, no refit. A learner may have defaults of its
     own: GCN and GAT take all examples in one batch.
+
+    Parameters
+    ----------
+    learning_rate : of Adam.
+    batch_size : examples in a batch.
+    max_epochs : most passes over the examples.
+    patience : epochs without a better held-back loss before a learner stops.
+    validation_fraction : share of the examples that a learner holds back.
+    refit : epochs on all examples after the search, as a multiple of the best number.
+    restart : whether these begin with new weights.
+    weight_decay : of Adam.
+    class_weight : None, ``"balanced"`` or a weight for each class.
+    checkpoint : file from which a stopped fit goes on.
+    checkpoint_seconds : between two writes of it.
+    device : ``"cpu"``, ``"cuda"`` or ``"mps"``.
+    memory : most that the process may take, such as ``"4GB"``.
     """
 
     learning_rate: float = 0.01
@@ -133,6 +149,12 @@ class Structure(BaseEstimator):  # type: ignore[misc]
 
     `order`, `tau` and `min_support` are those of :func:`honlearn.grow`; those that are None or ``"auto"`` are
     chosen for the task, on validation parts inside the training data (:mod:`honlearn.tasks.structure`).
+
+    Parameters
+    ----------
+    order : most entities of a node, or ``"auto"``.
+    tau : threshold of GrowHON's rule, or ``"auto"``.
+    min_support : fewest observations of a context, or ``"auto"``.
     """
 
     order: int | str | None = None
@@ -153,6 +175,11 @@ class PathKernel(BaseEstimator):  # type: ignore[misc]
     how many numbers at most, is chosen for the task. `share` is the share of the prediction that kernel ridge
     regression on such vectors has beside the learners (:mod:`honlearn.path_kernel.ridge`); ``"auto"`` chooses
     it on held-back predictions. With 0 for both, the network is all that is read.
+
+    Parameters
+    ----------
+    vectors : length of the path vectors beside identities; 0 for none.
+    share : of the kernel in the prediction: a number, or ``"auto"``.
     """
 
     vectors: int = 64

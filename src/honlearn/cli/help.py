@@ -1,0 +1,67 @@
+"""``--help``: options in groups, an example below, and no type beside a flag.
+
+In: a command as Typer makes it. Out: the same, with a panel for every option by its name. An option that
+names a panel itself keeps it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperCommand, TyperOption
+
+_PANELS = {
+    "Input": "label_column node_column paths nodes pairs node features counts update folder after from_start",
+    "Output": "output as_json title top force limit show",
+    "Model": "model set_ task order tau min_support alpha auto input structure on_unknown max_fdr",
+    "Validation": "folds folds_file seeds repetitions test_share undirected negatives protocol ranking "
+    "split_at keep_isolated predictions artefacts",
+    "Run": "seed jobs executor workers memory dry_run quick yes minutes trials space help",
+}
+_PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names.split()}
+
+EXAMPLES = {
+    "learn": "honlearn learn clicks.csv labels.csv -o out",
+    "demo": "honlearn demo",
+    "grow": "honlearn grow events.csv -o net.hon --sequence user --order-by time --entity page",
+    "info": "honlearn info net.hon labels.csv --top 5",
+    "convert": "honlearn convert net.hon net.graphml",
+    "train": "honlearn train net.hon labels.csv -o model",
+    "predict": "honlearn predict model -o predictions.csv --alpha 0.1",
+    "explain": "honlearn explain model LGA",
+    "score": "honlearn score paths.txt new.txt -o scores.csv",
+    "evaluate": "honlearn evaluate net.hon labels.csv -o run --model dge-bag --model gcn --input both",
+    "reproduce": "honlearn reproduce table-2 -o run --data wiki --dry-run",
+    "report": "honlearn report run -o report.html",
+    "next": 'honlearn next paths.txt --after "ORF LGA"',
+}
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose options are shown in groups."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for option in self.params:
+            _arrange(option)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return ``--help`` itself, without a type beside it."""
+        option = super().get_help_option(ctx)
+        _arrange(option)
+        return option
+
+
+def _arrange(option: Any) -> None:
+    """Give an option its panel, and leave out the type of a flag."""
+    if not isinstance(option, TyperOption):
+        return
+    if option.rich_help_panel is None:
+        option.rich_help_panel = _PANEL_OF.get(option.name or "", "Other options")
+    if option.is_flag:
+        option.metavar = ""
+
+
+def epilog(command: str) -> str | None:
+    """Return the example of a command, as it stands below its options."""
+    return f"Example: {EXAMPLES[command]}" if command in EXAMPLES else None
