@@ -133,7 +133,7 @@ class _LinkRating:
             protocol.isolated,
             protocol=protocol.hides,
         )
-        self.paths = None if outer.paths is None else cut_paths(outer.paths, self.split.names)
+        self.paths = None if outer.paths is None else cut_paths(outer.paths, self.split.names, protocol.hides != "paper")
         self.out = [*work.data.split(inner.seed).names, *self.split.names]
 
     def __call__(self, point: Mapping[str, Any] | None) -> float:
