@@ -85,10 +85,10 @@ def test_every_ensemble_is_there_for_links() -> None:
 def test_inputs_share_their_splits_and_none_sees_a_test_pair() -> None:
     data = LinkData(network(), LinkProtocol(repetitions=2), "both")
     jobs = plan_links(data, [spec()], seed=3)
-    assert [(job.input, job.repetition) for job in jobs] == [("gk", 0), ("gk", 1), ("g1", 0), ("g1", 1)]
+    assert [(job.input, job.repetition) for job in jobs] == [("gk", 0), ("g1", 0), ("gk", 1), ("g1", 1)]
     tests = [job.configuration.data.test for job in jobs]
-    assert tests[:2] == tests[2:]
-    assert tests[0] != tests[1]
+    assert tests[::2] == tests[1::2]
+    assert tests[0] != tests[2]
     for job in jobs:
         hidden = {frozenset(pair) for pair in data.split(job.seed).names}
         edges = data.visible(job.input, job.seed).network.to_pandas()

@@ -269,7 +269,7 @@ def test_hostile_configs_are_refused(given: dict[str, Any]) -> None:
         restore_pairs(model, fields, tensors, "weights")
 
 
-def test_models_of_one_split_share_their_folds_and_predict_as_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_of_one_split_share_their_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     pair_folds._known.clear()
     calls, folded = [], pair_folds._folded
     monkeypatch.setattr(pair_folds, "_folded", lambda *given: calls.append(1) or folded(*given))

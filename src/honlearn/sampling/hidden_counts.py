@@ -75,4 +75,3 @@ def _computed(
         found[rows] = PairCounts(without_pairs(network, hidden), counted, directed).at(hidden)
     found.flags.writeable = False
     return found
-

@@ -48,7 +48,7 @@ class PathLags:
         self._steps = _step_keys(self._codes, self._offsets, self.size)
 
     def count(self, hidden: Pairs | None = None) -> Lags:
-        """Return how often v comes 2, 3, 4 steps after u in the paths without the visits of `hidden` steps."""
+        """Return how often v comes 2, 3, 4 steps after u, without the visits of steps of `hidden` pairs."""
         cut = np.zeros(len(self._steps), np.bool_)
         if hidden is not None and len(hidden):
             cut = np.isin(self._steps, np.unique(pair_keys(np.asarray(hidden), self.size, directed=False)))
