@@ -9,6 +9,7 @@ a pair are in one fold. The first folds are the validation part.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +103,8 @@ def fold_pairs(
     """
     directed = source.sampler(source.network).directed
     given = (n_folds, seed, directed, source.reads_counts, source.reads_common, chance is None)
-    arrays = [examples.pairs, examples.labels, examples.weights, *([] if chance is None else [chance])]
+    arrays: list[NDArray[Any]] = [examples.pairs, examples.labels, examples.weights]
+    arrays += [] if chance is None else [chance]
     key = input_digest(source.network, source.paths, arrays, *given)
     return _known.get(key, lambda: _folded(source, examples, chance, n_folds, seed)).for_one_model()
 
