@@ -85,10 +85,10 @@ def test_every_ensemble_is_there_for_links() -> None:
 def test_inputs_share_their_splits_and_none_sees_a_test_pair() -> None:
     data = LinkData(network(), LinkProtocol(repetitions=2), "both")
     jobs = plan_links(data, [spec()], seed=3)
-    assert [(job.input, job.repetition) for job in jobs] == [("gk", 0), ("gk", 1), ("g1", 0), ("g1", 1)]
+    assert [(job.input, job.repetition) for job in jobs] == [("gk", 0), ("g1", 0), ("gk", 1), ("g1", 1)]
     tests = [job.configuration.data.test for job in jobs]
-    assert tests[:2] == tests[2:]
-    assert tests[0] != tests[1]
+    assert tests[::2] == tests[1::2]
+    assert tests[0] != tests[2]
     for job in jobs:
         hidden = {frozenset(pair) for pair in data.split(job.seed).names}
         edges = data.visible(job.input, job.seed).network.to_pandas()
@@ -104,12 +104,13 @@ def test_a_network_without_memory_is_called_first_order(which: str) -> None:
     assert data.visible("g1", job.seed).network == data.split(job.seed).network
 
 
-def test_with_paths_the_network_is_grown_from_paths_cut_at_the_tested_steps() -> None:
+def test_with_paths_the_network_is_grown_from_paths_without_tested_visits() -> None:
     source = grown_from(paths(), network(), "paths.txt")
     data = LinkData(network(), LinkProtocol(repetitions=1), "both", source)
     job, first = plan_links(data, [spec()], seed=0)
-    assert job.configuration.folds == "0.1 directed exclude both negatives no trace ranked from paths"
-    cut = cut_paths(paths(), data.split(job.seed).names)
+    hidden = "no trace ranked from paths without tested visits"
+    assert job.configuration.folds == f"0.1 directed exclude both negatives {hidden}"
+    cut = cut_paths(paths(), data.split(job.seed).names, visits=True)
     seen = data.visible("gk", job.seed)
     assert seen.network == with_entities(hl.grow(cut, order=2, tau=0.3, min_support=2), network().vocabulary)
     assert list(seen.paths) == list(cut)

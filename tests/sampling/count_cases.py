@@ -30,14 +30,15 @@ def links(hon: HigherOrderNetwork) -> set[tuple[int, int]]:
 
 
 def lag_counts(paths: Paths, hidden: set[frozenset[str]], lag: int) -> Counter[tuple[str, str]]:
-    """Count entities `lag` steps apart, path by path, none across a hidden step."""
+    """Count entities `lag` steps apart, path by path, none by way of a visit at an end of a hidden step."""
     found: Counter[tuple[str, str]] = Counter()
     counts = [1] * len(paths) if paths.counts is None else paths.counts.tolist()
     for path, count in zip(paths, counts, strict=True):
+        steps = [i for i in range(len(path) - 1) if frozenset(path[i : i + 2]) in hidden]
+        gone = {i for step in steps for i in (step, step + 1)}
         for i in range(len(path) - lag):
             window = path[i : i + lag + 1]
-            cut = any(frozenset(window[j : j + 2]) in hidden for j in range(lag))
-            if not cut and window[0] != window[-1]:
+            if not gone & set(range(i, i + lag + 1)) and window[0] != window[-1]:
                 found[window[0], window[-1]] += count
     return found
 

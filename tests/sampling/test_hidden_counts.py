@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from honlearn.errors import ParameterError
 from honlearn.hon.build import grow
-from honlearn.hon.without_pairs import without_pairs
+from honlearn.hon.without_pairs import with_entities, without_pairs
 from honlearn.paths.pairs import cut_paths
 from honlearn.paths.paths import Paths
 from honlearn.sampling import hidden_counts
@@ -34,7 +34,7 @@ def test_a_fold_has_the_counts_of_paths_cut_at_its_steps() -> None:
     for k in range(3):
         hidden = pairs[fold == k]
         names = [(hon.vocabulary[u], hon.vocabulary[v]) for u, v in hidden.tolist()]
-        lags = PathLags(cut_paths(paths, names), hon.vocabulary).count()
+        lags = PathLags(cut_paths(paths, names, visits=True), hon.vocabulary).count()
         wanted = PairCounts(without_pairs(hon, hidden), lags).at(hidden)
         np.testing.assert_array_equal(found[fold == k], wanted)
 
@@ -51,7 +51,7 @@ def test_neither_order_nor_links_of_the_pairs_themselves_matter(with_paths: bool
     first = pairs[pair_folds(hon, pairs, 4, 0) == 0]
     visible = without_pairs(hon, first)
     names = [(hon.vocabulary[u], hon.vocabulary[v]) for u, v in first.tolist()]
-    cut = None if paths is None else cut_paths(paths, names)
+    cut = None if paths is None else cut_paths(paths, names, visits=True)
     np.testing.assert_array_equal(
         cross_hidden_counts(visible, cut, first, 4, 0), cross_hidden_counts(hon, paths, first, 4, 0)
     )
@@ -90,11 +90,11 @@ def test_too_few_folds_are_refused() -> None:
         cross_hidden_counts(hon, None, np.array([[0, 1]]), 1)
 
 
-def _independent(seed: int) -> Paths:
-    """Return steps between entities drawn uniformly: no link depends on any other."""
-    random = np.random.default_rng(seed)
-    rows = random.integers(0, 60, (600, 2))
-    return Paths.from_lists([[f"n{i:02}" for i in row] for row in rows[rows[:, 0] != rows[:, 1]].tolist()])
+def _independent(seed: int, count: int, length: int) -> Paths:
+    """Return paths through entities drawn uniformly: no step depends on any other."""
+    rows = np.random.default_rng(seed).integers(0, 60, (count, length))
+    rows = rows[(rows[:, 1:] != rows[:, :-1]).all(1)]
+    return Paths.from_lists([[f"n{i:02}" for i in row] for row in rows.tolist()])
 
 
 def _score(train: Features, labels: np.ndarray, test: Features, truth: np.ndarray) -> float:
@@ -103,27 +103,39 @@ def _score(train: Features, labels: np.ndarray, test: Features, truth: np.ndarra
     return float(roc_auc_score(truth, model.decision_function((test - center) / scale)))
 
 
-def test_random_links_are_predicted_at_chance_and_a_leak_is_not() -> None:
+def _random_links(seed: int, count: int, length: int, visits: bool) -> tuple[float, float]:
+    """Return the area under the ROC curve of counts that see nothing of the tested pairs, and of all."""
+    paths = _independent(seed, count, length)
+    hon = grow(paths, order=1)
+    random, size = np.random.default_rng(seed), hon.n_entities
+    linked = linked_keys(hon)
+    some = keyed_pairs(random.permutation(linked)[:80], size)
+    tested = np.concatenate([some, draw_unlinked(random, 80, size, linked)])
+    truth = np.repeat([1, 0], 80)
+    names = [(hon.vocabulary[u], hon.vocabulary[v]) for u, v in tested.tolist()]
+    cut = cut_paths(paths, names, visits)
+    visible = with_entities(grow(cut, order=1), hon.vocabulary)
+    taken = pair_keys(np.concatenate([tested, tested[:, ::-1]]), size)
+    known = np.setdiff1d(linked_keys(visible), taken)
+    free = draw_unlinked(random, len(known), size, np.union1d(linked_keys(visible), taken))
+    pairs, labels = np.concatenate([keyed_pairs(known, size), free]), np.repeat([1, 0], len(known))
+    at_test = PairCounts(visible, PathLags(cut, hon.vocabulary).count()).at(tested)
+    hidden = cross_hidden_counts(visible, cut, pairs, 5, seed)
+    whole = PairCounts(hon, PathLags(paths, hon.vocabulary).count())
+    leaking = _score(whole.at(pairs), labels, whole.at(tested), truth)
+    return _score(hidden, labels, at_test, truth), leaking
+
+
+@pytest.mark.parametrize(("count", "length"), [(600, 2), (200, 5)])
+def test_random_links_are_predicted_at_chance_and_a_leak_is_not(count: int, length: int) -> None:
     """Links that nothing tells: counts that see the tested pairs find them, hidden ones do not."""
-    hidden_scores, leaking_scores = [], []
-    for seed in range(8):
-        paths = _independent(seed)
-        hon = grow(paths, order=1)
-        random, size = np.random.default_rng(seed), hon.n_entities
-        linked = linked_keys(hon)
-        some = keyed_pairs(random.permutation(linked)[:80], size)
-        tested = np.concatenate([some, draw_unlinked(random, 80, size, linked)])
-        truth = np.repeat([1, 0], 80)
-        visible = without_pairs(hon, tested)
-        cut = cut_paths(paths, [(hon.vocabulary[u], hon.vocabulary[v]) for u, v in tested.tolist()])
-        taken = pair_keys(np.concatenate([tested, tested[:, ::-1]]), size)
-        known = np.setdiff1d(linked_keys(visible), taken)
-        free = draw_unlinked(random, len(known), size, np.union1d(linked_keys(visible), taken))
-        pairs, labels = np.concatenate([keyed_pairs(known, size), free]), np.repeat([1, 0], len(known))
-        at_test = PairCounts(visible, PathLags(cut, hon.vocabulary).count()).at(tested)
-        hidden = cross_hidden_counts(visible, cut, pairs, 5, seed)
-        hidden_scores.append(_score(hidden, labels, at_test, truth))
-        whole = PairCounts(hon, PathLags(paths, hon.vocabulary).count())
-        leaking_scores.append(_score(whole.at(pairs), labels, whole.at(tested), truth))
-    assert abs(np.mean(hidden_scores) - 0.5) < 0.04  # 8 × 160 pairs: a standard error of .016
-    assert np.mean(leaking_scores) > 0.6
+    found = np.array([_random_links(seed, count, length, visits=True) for seed in range(8)])
+    hidden, leaking = found.mean(0)
+    assert abs(hidden - 0.5) < 0.048  # 8 × 160 pairs: three standard errors of .016
+    assert leaking > 0.6
+
+
+def test_cutting_a_path_at_a_hidden_step_is_not_enough() -> None:
+    """What leads to the one end of a step and from the other is there because of the step."""
+    found = np.array([_random_links(seed, 200, 5, visits=False) for seed in range(8)])
+    assert found[:, 0].mean() > 0.548

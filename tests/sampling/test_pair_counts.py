@@ -89,7 +89,7 @@ def test_an_entity_without_edges_has_zeros() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_lags_are_those_of_a_loop_and_no_window_crosses_a_hidden_step(seed: int) -> None:
+def test_lags_are_those_of_a_loop_and_no_window_has_a_visit_of_a_hidden_step(seed: int) -> None:
     paths = random_paths(seed)
     names = sorted(set(paths.vocabulary.names))
     vocabulary = Vocabulary.from_names(names)

@@ -130,6 +130,21 @@ def test_cut_paths_lose_the_steps_of_the_pairs_and_nothing_else(paths, data) -> 
     assert [name for row in cut for name in row] == [name for row in paths for name in row]
 
 
+@given(
+    st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8), min_size=1, max_size=30),
+    st.sets(st.sampled_from(["ab", "cd", "af", "zb"]), max_size=3),
+)
+def test_both_visits_of_a_hidden_step_are_taken_out(paths: list[list[str]], pairs: set[str]) -> None:
+    cut = cut_paths(hl.Paths.from_lists(paths, counts=range(1, 1 + len(paths))), [(*p,) for p in pairs], True)
+    hidden, expected = {frozenset(pair) for pair in pairs}, []
+    for count, path in enumerate(paths, 1):
+        steps = [i for i in range(len(path) - 1) if frozenset(path[i : i + 2]) in hidden]
+        gone = {i for step in steps for i in (step, step + 1)}
+        row = "".join("|" if i in gone else name for i, name in enumerate(path))
+        expected += [(tuple(piece), count) for piece in row.split("|") if piece]
+    assert list(zip(cut, cut.counts.tolist(), strict=True)) == expected
+
+
 def test_rebuilding_leaves_no_trace_in_any_context() -> None:
     hon = linked_communities()
     split = split_links(hon, 0.1, protocol="paper")

@@ -11,7 +11,7 @@ import pytest
 from link_cases import make_predictor
 
 import honlearn as hl
-from honlearn.ensemble import growing_bag, pair_inference
+from honlearn.ensemble import growing_bag, pair_folds, pair_inference
 from honlearn.ensemble.fold_training import FoldTrainer
 from honlearn.ensemble.pair_folds import POOL, FoldedPairs
 from honlearn.errors import FormatError, InputError, ParameterError
@@ -267,3 +267,18 @@ def test_hostile_configs_are_refused(given: dict[str, Any]) -> None:
     fields, tensors = Fields({**pair_config(model), **given}, "config.json"), pair_tensors(model)
     with pytest.raises(FormatError, match=r"learners|slope"):
         restore_pairs(model, fields, tensors, "weights")
+
+
+def test_models_of_one_split_share_their_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair_folds._known.clear()
+    calls, folded = [], pair_folds._folded
+    monkeypatch.setattr(pair_folds, "_folded", lambda *given: calls.append(1) or folded(*given))
+    pairs = [("n00", "n01"), ("n00", "n20")]
+    answers = [predictor(variant=variant).fit().predict_proba(pairs) for variant in ("bag", "pool", "bag")]
+    assert len(calls) == 1
+    np.testing.assert_array_equal(answers[0], answers[2])
+    pair_folds._known.clear()
+    np.testing.assert_array_equal(predictor(variant="pool").fit().predict_proba(pairs), answers[1])
+    for other in ({"random_state": 1}, {"pair_common": 0}, {"pair_folds": 3}, {"directed": False}):
+        predictor(**other).fit()
+    assert len(calls) == 6

@@ -8,7 +8,8 @@ a pair are in one fold. The first folds are the validation part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from honlearn.ensemble.pair_inputs import Features, PairExtras, PairSource, Pair
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.sampling.negatives import draw_by_degree, end_weights, link_degrees
 from honlearn.sampling.pairs import Pairs, count_unlinked, pair_keys
+from honlearn.sampling.shared import Shared, input_digest
 from honlearn.seeds import generator
 
 NEGATIVES = ("uniform", "degree", "mixed")
@@ -44,6 +46,16 @@ class FoldedPairs(PairExamples):
     def read(self, positions: NDArray[np.int64]) -> PairExtras:
         """Return what pairs of one fold read."""
         return self.extras[int(self.folds[positions[0]])].take(self.places[positions])
+
+    def for_one_model(self) -> FoldedPairs:
+        """Return the same folds with views of their own, to which a model adds what its learners read.
+
+        What the features of a view were computed from is left behind: nobody reads it again.
+        """
+        return replace(self, views=tuple(replace(view, near=[]) for view in self.views))
+
+
+_known = Shared[FoldedPairs]()
 
 
 def pooled_pairs(
@@ -85,7 +97,25 @@ def fold_pairs(
     n_folds: int,
     seed: int,
 ) -> FoldedPairs:
-    """Divide pairs into folds and compute what each fold reads; `chance` None says pairs are the user's."""
+    """Divide pairs into folds and compute what each fold reads; `chance` None says pairs are the user's.
+
+    Models that train on the same pairs of the same network and paths share one result.
+    """
+    directed = source.sampler(source.network).directed
+    given = (n_folds, seed, directed, source.reads_counts, source.reads_common, chance is None)
+    arrays: list[NDArray[Any]] = [examples.pairs, examples.labels, examples.weights]
+    arrays += [] if chance is None else [chance]
+    key = input_digest(source.network, source.paths, arrays, *given)
+    return _known.get(key, lambda: _folded(source, examples, chance, n_folds, seed)).for_one_model()
+
+
+def _folded(
+    source: PairSource,
+    examples: PairExamples,
+    chance: NDArray[np.float64] | None,
+    n_folds: int,
+    seed: int,
+) -> FoldedPairs:
     folds = _folds(examples, source.network.n_entities, n_folds, seed)
     places = np.zeros(len(folds), np.int64)
     views, found, common = [], [], []
@@ -104,7 +134,8 @@ def fold_pairs(
     )
     pooled, given = chance is not None, np.ones(len(folds)) if chance is None else chance
     known = (examples.pairs, examples.labels, examples.weights)
-    return FoldedPairs(*known, folds, places, tuple(views), extras, scaling, given, pooled)
+    made = FoldedPairs(*known, folds, places, tuple(views), extras, scaling, given, pooled)
+    return made.for_one_model()
 
 
 def _folds(examples: PairExamples, n_entities: int, n_folds: int, seed: int) -> NDArray[np.int64]:

@@ -146,7 +146,9 @@ class LinkData:
     @property
     def division(self) -> str:
         """How pairs are held out and what is hidden, in words, for records."""
-        grown = " from paths" if self.source is not None and self.protocol.hides == "strict" else ""
+        strict = self.source is not None and self.protocol.hides == "strict"
+        grown = " from paths" if self.later is not None else " from paths without tested visits"
+        grown = grown if strict else ""
         if self.later is None:
             return self.protocol.name + grown
         _, _, rest = self.protocol.name.partition(" ")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,30 +68,32 @@ class LinkJob:
 
 
 def plan_links(data: LinkData, specs: Sequence[ModelSpec], seed: int) -> list[LinkJob]:
-    """Return the jobs in the order in which they run: row by row, repetition by repetition."""
+    """Return the jobs in the order in which they run: repetition by repetition, row by row.
+
+    Models of one repetition follow each other, since they share what is computed from the same pairs.
+    """
     names = [spec.entry.name for spec in specs]
     if len(set(names)) < len(names):
         raise ParameterError(f"a model is named twice: {listed(names, 40)}; name each once")
     digest, protocol = network_digest(data.network), data.protocol
     jobs = []
-    for spec in specs:
-        given = ModelSpec(spec.entry, {**spec.settings, "directed": protocol.directed})
-        parameters = given.configuration()
-        for name in data.inputs:
-            for repetition in range(protocol.repetitions):
-                drawn = derive_seed(seed, "link repetition", repetition)
-                configuration = Configuration(
-                    task="links",
-                    model=spec.entry.name,
-                    input=name,
-                    seed=seed,
-                    folds=data.division,
-                    fold=repetition,
-                    parameters=parameters,
-                    data=DataDigests(digest, test=data.test(drawn).digest),
-                )
-                own = digest_of(configuration.to_json())
-                jobs.append(LinkJob(given, name, repetition, drawn, configuration, own))
+    rows = [ModelSpec(spec.entry, {**spec.settings, "directed": protocol.directed}) for spec in specs]
+    parameters = [given.configuration() for given in rows]
+    for repetition in range(protocol.repetitions):
+        drawn = derive_seed(seed, "link repetition", repetition)
+        for (given, known), name in product(zip(rows, parameters, strict=True), data.inputs):
+            configuration = Configuration(
+                task="links",
+                model=given.entry.name,
+                input=name,
+                seed=seed,
+                folds=data.division,
+                fold=repetition,
+                parameters=known,
+                data=DataDigests(digest, test=data.test(drawn).digest),
+            )
+            own = digest_of(configuration.to_json())
+            jobs.append(LinkJob(given, name, repetition, drawn, configuration, own))
     return jobs
 
 

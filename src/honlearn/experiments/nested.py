@@ -133,7 +133,8 @@ class _LinkRating:
             protocol.isolated,
             protocol=protocol.hides,
         )
-        self.paths = None if outer.paths is None else cut_paths(outer.paths, self.split.names)
+        visits = protocol.hides != "paper"
+        self.paths = None if outer.paths is None else cut_paths(outer.paths, self.split.names, visits)
         self.out = [*work.data.split(inner.seed).names, *self.split.names]
 
     def __call__(self, point: Mapping[str, Any] | None) -> float:

@@ -48,21 +48,51 @@ def known_pairs(vocabulary: Vocabulary, pairs: Sequence[tuple[str, str]]) -> Pai
     return vocabulary.codes(end for pair in known for end in pair).reshape(-1, 2)
 
 
-def cut_paths(paths: Paths, pairs: Sequence[tuple[str, str]]) -> Paths:
+def cut_paths(paths: Paths, pairs: Sequence[tuple[str, str]], visits: bool = False) -> Paths:
     """Return the paths cut in two wherever they step between the entities of one of these pairs.
 
     Both directions are cut. The vocabulary stays as it is. In a network that is grown from what is left no
     context, count or threshold depends on a hidden step.
 
-    >>> cut = cut_paths(Paths.from_lists([["A", "C", "D", "C"]], counts=[3]), [("D", "C")])
+    A path that was cut still ends in one entity of the pair and goes on from the other: that somebody came
+    to the first and left the second is there only because of the step. With `visits` both visits of a hidden
+    step are taken out, with the steps to the first and from the second.
+
+    >>> paths = Paths.from_lists([["A", "C", "D", "C", "B", "A"]], counts=[3])
+    >>> list(cut_paths(paths, [("D", "C")]))
+    [('A', 'C'), ('D',), ('C', 'B', 'A')]
+    >>> cut = cut_paths(paths, [("D", "C")], visits=True)
     >>> list(cut), cut.counts.tolist()
-    ([('A', 'C'), ('D',), ('C',)], [3, 3, 3])
+    ([('A',), ('B', 'A')], [3, 3])
     """
     size = len(paths.vocabulary)
     hidden = hidden_keys(known_pairs(paths.vocabulary, pairs), size)
     steps = np.stack([paths.codes[:-1], paths.codes[1:]], 1)
-    cuts = 1 + np.flatnonzero(among(pair_keys(steps, size, directed=False), hidden))
-    offsets = np.union1d(paths.offsets, cuts)
-    row = np.searchsorted(paths.offsets, offsets[:-1], "right") - 1
+    cut = among(pair_keys(steps, size, directed=False), hidden)
+    # A path of no entities ends where it begins; the last one may begin behind the last entity.
+    first = np.zeros(len(paths.codes) + 1, bool)
+    first[paths.offsets[:-1]] = True
+    first = first[:-1]
+    cut &= ~first[1:]
+    first[1:] |= cut
+    kept = ~hidden_visits(cut) if visits else np.ones(len(paths.codes), bool)
+    # What follows a visit that was taken out begins a piece of its own.
+    first[1:] |= ~kept[:-1]
+    places = np.flatnonzero(first & kept)
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
+    offsets = np.append(before[places], before[-1])
+    row = np.searchsorted(paths.offsets, places, "right") - 1
     counts = None if paths.counts is None else paths.counts[row]
-    return Paths(paths.codes, offsets, paths.vocabulary, counts)
+    return Paths(paths.codes[kept], offsets, paths.vocabulary, counts)
+
+
+def hidden_visits(cut: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which of n visits are an end of a hidden step, [n], for steps [n − 1] from each to the next.
+
+    >>> hidden_visits(np.array([False, True, False, False])).tolist()
+    [False, True, True, False, False]
+    """
+    ends = np.zeros(len(cut) + 1, bool)
+    ends[:-1] |= cut
+    ends[1:] |= cut
+    return ends

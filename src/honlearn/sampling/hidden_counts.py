@@ -8,10 +8,6 @@ is hidden as a test is, and its features are computed on what is left.
 
 from __future__ import annotations
 
-import hashlib
-from collections import OrderedDict
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,12 +19,11 @@ from honlearn.paths.paths import Paths
 from honlearn.sampling.lags import PathLags
 from honlearn.sampling.pair_counts import Features, PairCounts
 from honlearn.sampling.pairs import Pairs, pair_keys
+from honlearn.sampling.shared import Shared, input_digest
 from honlearn.seeds import derive_seed
 
 N_FOLDS = 10
-# Results that are kept for the next model of a run, which trains on the same pairs of the same network.
-_KEPT = 2
-_known: OrderedDict[str, Features] = OrderedDict()
+_known = Shared[Features]()
 
 
 def cross_hidden_counts(
@@ -52,13 +47,9 @@ def cross_hidden_counts(
     """
     check_integer("cross_hidden_counts", "n_folds", n_folds, 2)
     pairs = np.ascontiguousarray(pairs, np.int32).reshape(-1, 2)
-    key = _digest(network, paths, pairs, n_folds, seed, directed)
-    if key not in _known:
-        _known[key] = _computed(network, paths, pairs, pair_folds(network, pairs, n_folds, seed), directed)
-        while len(_known) > _KEPT:
-            _known.popitem(last=False)
-    _known.move_to_end(key)
-    return _known[key]
+    key = input_digest(network, paths, [pairs], n_folds, seed, directed)
+    fold = pair_folds(network, pairs, n_folds, seed)
+    return _known.get(key, lambda: _computed(network, paths, pairs, fold, directed))
 
 
 def pair_folds(network: HigherOrderNetwork, pairs: Pairs, n_folds: int, seed: int) -> NDArray[np.int64]:
@@ -84,24 +75,3 @@ def _computed(
         found[rows] = PairCounts(without_pairs(network, hidden), counted, directed).at(hidden)
     found.flags.writeable = False
     return found
-
-
-def _digest(network: HigherOrderNetwork, paths: Paths | None, pairs: Pairs, *given: object) -> str:
-    """Return a digest of all that decides the result."""
-    digest = hashlib.sha256(repr(given).encode())
-    arrays: list[NDArray[Any]] = [
-        network.gram_offsets,
-        network.grams,
-        network.indptr,
-        network.indices,
-        network.weights,
-        pairs,
-    ]
-    if paths is not None:
-        arrays += [paths.codes, paths.offsets, paths.vocabulary.data, paths.vocabulary.offsets]
-        arrays += [network.vocabulary.data, network.vocabulary.offsets]
-        arrays += [] if paths.counts is None else [paths.counts]
-    for array in arrays:
-        digest.update(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()

@@ -1,8 +1,9 @@
 """How often one entity follows another a few steps later: counted in paths.
 
 In: paths, the entities of a network, and pairs whose steps are hidden. Out: one sparse matrix of counts for
-each lag. A path counts as cut wherever it steps between the ends of a hidden pair, in either direction, so
-that nothing is counted across such a step.
+each lag. Where a path steps between the ends of a hidden pair, in either direction, both visits count as
+taken out, as in :func:`~honlearn.paths.pairs.cut_paths`: nothing is counted across them, to them or from
+them. A round trip u → a → v → u would otherwise tell that it came back by a hidden step v → u.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from honlearn.jit import njit
+from honlearn.paths.pairs import hidden_visits
 from honlearn.paths.paths import Paths
 from honlearn.paths.vocabulary import Vocabulary
 from honlearn.sampling.pairs import Keys, Pairs, pair_keys
@@ -46,10 +48,14 @@ class PathLags:
         self._steps = _step_keys(self._codes, self._offsets, self.size)
 
     def count(self, hidden: Pairs | None = None) -> Lags:
-        """Return how often v comes 2, 3, 4 steps after u in the paths without the steps of `hidden` pairs."""
+        """Return how often v comes 2, 3, 4 steps after u, without the visits of steps of `hidden` pairs."""
         cut = np.zeros(len(self._steps), np.bool_)
         if hidden is not None and len(hidden):
             cut = np.isin(self._steps, np.unique(pair_keys(np.asarray(hidden), self.size, directed=False)))
+            # Steps to and from a visit that is taken out; no step leads from one path to the next.
+            gone = hidden_visits(cut[:-1])
+            cut = gone.copy()
+            cut[:-1] |= gone[1:]
         return tuple(self._one(lag, cut) for lag in self.lags)
 
     def _one(self, lag: int, cut: NDArray[np.bool_]) -> sparse.csr_array[Any, Any]:

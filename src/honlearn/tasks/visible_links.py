@@ -1,9 +1,10 @@
 """What a link model may see: the network, the counts and the paths, without the tested steps.
 
 In: what there is (a network; perhaps the paths it was grown from) and the tested pairs, linked and not. Out:
-:class:`VisibleLinks`. Where paths are at hand the network is grown anew, from counts without every gram that
-contains a tested step, and the paths are cut at every such step; where there is only a network, contexts and
-edges go (:mod:`honlearn.hon.without_pairs`). Whatever a model reads has the same entities as before.
+:class:`VisibleLinks`. Where paths are at hand both visits of every tested step are taken out of them
+(:func:`~honlearn.paths.pairs.cut_paths`), and the network is grown anew from what is left; where there is
+only a network, contexts and edges go (:mod:`honlearn.hon.without_pairs`). Whatever a model reads has the same
+entities as before.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class VisibleLinks:
     """What a link model may see.
 
     network: the network, which every model gets. counts: the counts it was grown from, None where only a
-    network is there. paths: the paths, cut at every tested step, in the order and with the vocabulary of the
-    whole ones; None where there are none. A model with a parameter `paths` gets them.
+    network is there. paths: the paths without the visits of tested steps, in the order and with the
+    vocabulary of the whole ones; None where there are none. A model with a parameter `paths` gets them.
     """
 
     network: HigherOrderNetwork
@@ -109,13 +110,13 @@ def visible_links(
     >>> hon = grow(paths, order=2, tau=1.0)
     >>> seen = visible_links(hon, [("A", "C")], GrownFrom(paths, hon.parameters))
     >>> list(seen.network.nodes), seen.paths[0], seen.paths[1]
-    (['A', 'B', 'C', 'D', 'E', 'C|B'], ('A',), ('C', 'D'))
+    (['A', 'B', 'C', 'D', 'E'], ('D',), ('B', 'C', 'E'))
     """
-    paths = None if source is None else cut_paths(source.paths, pairs)
-    if protocol == "paper" or source is None:
+    paths = None if source is None else cut_paths(source.paths, pairs, visits=protocol != "paper")
+    if protocol == "paper" or source is None or paths is None:
         hide = hide_pairs if protocol == "paper" else without_pairs
         whole = with_entities(network.first_order(), network.vocabulary) if first_order else network
         return VisibleLinks(hide(whole, known_pairs(whole.vocabulary, pairs)), None, paths)
-    counts = source.counts.without(known_pairs(source.counts.vocabulary, pairs))
+    counts = count_grams(paths, source.parameters.order)
     grown = counts.grow(1) if first_order else source.grow(counts)
     return VisibleLinks(with_entities(grown, network.vocabulary), counts, paths)
