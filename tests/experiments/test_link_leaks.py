@@ -17,8 +17,8 @@ from honlearn.experiments.evaluate import ModelSpec
 from honlearn.experiments.link_data import LaterLinks, LinkData, LinkProtocol
 from honlearn.experiments.links import evaluate_links, optimism, plan_links
 from honlearn.experiments.registry import Entry
+from honlearn.hon.grown_from import GrownFrom
 from honlearn.sampling.pairs import linked_keys
-from honlearn.tasks.visible_links import GrownFrom
 
 
 class ContextDetector:

@@ -9,11 +9,12 @@ import pytest
 
 import honlearn as hl
 from honlearn.errors import InputError
+from honlearn.hon.grown_from import GrownFrom
 from honlearn.hon.statistics import GrowParameters
 from honlearn.hon.trie import Level
 from honlearn.paths.pairs import cut_paths
 from honlearn.tasks.link_split import split_links
-from honlearn.tasks.visible_links import GrownFrom, VisibleLinks, visible_links
+from honlearn.tasks.visible_links import VisibleLinks, visible_links
 
 RULES = {
     "tau": GrowParameters(2, 0.3, 2),

@@ -77,7 +77,7 @@ class LinkSource(NamedTuple):
         from honlearn.errors import ParameterError
         from honlearn.experiments.link_data import LaterLinks, LinkData
         from honlearn.hon.build import grow
-        from honlearn.tasks.visible_links import GrownFrom
+        from honlearn.hon.grown_from import GrownFrom
 
         if self.paths is not None:
             raise ParameterError(

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from honlearn.ensemble.ensemble import Surroundings
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.without_pairs import without_pairs
 from honlearn.paths.paths import Paths
 from honlearn.sampling.common_neighbors import Common, CommonNeighbors
+from honlearn.sampling.hidden_networks import HiddenNetworks
 from honlearn.sampling.lags import Lags, PathLags
 from honlearn.sampling.pair_counts import PairCounts
 from honlearn.sampling.pair_factors import PairFactors
@@ -122,6 +122,10 @@ class PairSource:
         return PathLags(self.paths, self.network.vocabulary) if read else None  # type: ignore[arg-type]
 
     @cached_property
+    def _hidden(self) -> HiddenNetworks:
+        return HiddenNetworks(self.network, self.paths)
+
+    @cached_property
     def whole(self) -> PairView:
         """The network as it is: what pairs read when a prediction is asked for."""
         lags = self.known_lags if self._lags is None else self._lags.count()
@@ -129,6 +133,6 @@ class PairSource:
 
     def without(self, pairs: Pairs) -> PairView:
         """Return the network and the paths without any trace of steps between the ends of these pairs."""
-        network = without_pairs(self.network, pairs)
+        network = self._hidden.without(pairs)
         lags = None if self._lags is None else self._lags.count(pairs)
         return PairView(network, self.sampler(network), self, lags)

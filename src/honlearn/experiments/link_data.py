@@ -15,6 +15,7 @@ import numpy as np
 
 from honlearn.errors import InputError, check_choice, check_integer
 from honlearn.experiments.evaluate import GROWN, named_inputs
+from honlearn.hon.grown_from import GrownFrom
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.without_pairs import with_entities
 from honlearn.paths.pairs import Keys, pair_keys
@@ -24,7 +25,7 @@ from honlearn.sampling.pairs import keyed_pairs, linked_keys
 from honlearn.seeds import generator
 from honlearn.tasks.link_split import KINDS as NEGATIVE_KINDS
 from honlearn.tasks.link_split import LINKED, NEGATIVES, PROTOCOLS, LinkSplit, split_links, unlinked_pairs
-from honlearn.tasks.visible_links import GrownFrom, VisibleLinks, visible_links
+from honlearn.tasks.visible_links import VisibleLinks, visible_links
 
 # How the division of a record tells that nothing tells of a tested step.
 STRICT = "no trace"

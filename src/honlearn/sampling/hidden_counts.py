@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from honlearn.errors import check_integer
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.without_pairs import without_pairs
 from honlearn.mixing import splitmix64_array
 from honlearn.paths.paths import Paths
+from honlearn.sampling.hidden_networks import HiddenNetworks
 from honlearn.sampling.lags import PathLags
 from honlearn.sampling.pair_counts import Features, PairCounts
 from honlearn.sampling.pairs import Pairs, pair_keys
@@ -68,10 +68,11 @@ def _computed(
 ) -> Features:
     found = np.zeros((len(pairs), len(PairCounts.names)), np.float32)
     lags = None if paths is None else PathLags(paths, network.vocabulary)
+    networks = HiddenNetworks(network, paths)
     for k in np.unique(fold).tolist():
         rows = np.flatnonzero(fold == k)
         hidden = pairs[rows]
         counted = None if lags is None else lags.count(hidden)
-        found[rows] = PairCounts(without_pairs(network, hidden), counted, directed).at(hidden)
+        found[rows] = PairCounts(networks.without(hidden), counted, directed).at(hidden)
     found.flags.writeable = False
     return found
