@@ -29,5 +29,5 @@ def test_the_demo_runs_from_itineraries_to_a_page(tmp_path: Path) -> None:
     page = (learned / "report.html").read_text(encoding="utf-8")
     assert "US flights: which region is an airport in?" in page
     # The airports have coordinates, so the network is on a map; nothing was left out.
-    assert '"layout":"map"' in page
+    assert '"map":{"' in page
     assert '"missing":[]' in page

@@ -30,7 +30,7 @@ def test_models_inputs_and_seeds(honlearn: Run, files: Files, tmp_path: Path) ->
     outcome = honlearn("evaluate", *files, "-o", tmp_path, *words, "--predictions", *QUICK)
     assert outcome.code == 0, outcome.err
     assert "1 labelled node is not in the network and left out: elsewhere" in outcome.err
-    assert "24/24 dge-pool* g1 seed 1 fold 2: micro F1 " in outcome.err
+    assert "24/24 dge-pool* first-order seed 1 fold 2: micro F1 " in outcome.err
     for word in ("micro", "macro", "log", "single", "gain", "CPU s", "±", "dge-pool*", "over 6 fits"):
         assert word in outcome.out
     assert "…" not in outcome.out
@@ -70,10 +70,10 @@ def test_tables_records_and_the_report_name_the_learner(honlearn: Run, files: Fi
     gcn = [word for word in words if word != "n_learners=2"]
     outcome = honlearn(*gcn, *mixed, "--set", "dge-bag:n_learners=2")
     assert outcome.code == 0, outcome.err
-    assert "1/4 dge-bag (sage+gcn) gk seed 0 fold 0: micro F1" in outcome.err
-    assert " dge-bag (sage+gcn)  gk " in outcome.out
-    assert " gcn                 gk " in outcome.out
-    assert "is the micro F1 that of dge-bag (sage+gcn) gk?" in outcome.out
+    assert "1/4 dge-bag (sage+gcn) higher-order seed 0 fold 0: micro F1" in outcome.err
+    assert " dge-bag (sage+gcn)  higher-order " in outcome.out
+    assert " gcn                 higher-order " in outcome.out
+    assert "is the micro F1 that of dge-bag (sage+gcn) higher-order?" in outcome.out
     plan = honlearn(*words, "--model", "dge-bag", "--set", "learner=gat", "heads=2", "--dry-run")
     assert " dge-bag (gat) " in plan.out
     # No record of another learner is what the estimate is from.

@@ -106,7 +106,7 @@ def test_evaluate_links_and_again(files: Files, honlearn: Run, tmp_path: Path) -
     words = (*words, "--model", "dge-pool", "--repetitions", 2, "--test-share", 0.2, *SMALL)
     done = honlearn(*words)
     assert done.code == 0, done.err
-    assert "4/4 dge-pool gk seed 0 repetition 1: AUPRC (degree-corrected) " in done.err
+    assert "4/4 dge-pool higher-order seed 0 repetition 1: AUPRC (degree-corrected) " in done.err
     assert "AUPRC" in done.out
     assert "linked pairs and as many others, drawn uniformly, and as many others, drawn by degree" in done.err
     assert "with --paths PATHS the network is grown without them" in done.err
@@ -136,9 +136,10 @@ def test_evaluate_without_and_with_the_leak(honlearn: Run, tmp_path: Path) -> No
     done = honlearn(*words, "--paths", tmp_path / "paths.txt", "--protocol", "both")
     assert done.code == 0, done.err
     found = json.loads(done.out)
-    assert found["protocol"].startswith("0.1 directed exclude both negatives no trace ranked from paths | ")
+    hidden = "0.1 directed exclude both negatives no trace ranked from paths without tested visits | "
+    assert found["protocol"].startswith(hidden)
     assert [row["protocol"] for row in found["rows"]] == ["strict", "paper"]
-    assert "paper protocol minus strict, dge-bag on gk:" in found["optimism"][0]
+    assert "paper protocol minus strict, dge-bag on higher-order:" in found["optimism"][0]
     assert "so its scores are optimistic" in done.err
     again = honlearn("evaluate", tmp_path / "paths.txt", *words[2:], "--negatives", "degree", "--no-ranking")
     assert again.code == 0, again.err

@@ -65,7 +65,7 @@ def test_a_table_and_again(honlearn: Run, small: str, files: Files, runs: Path) 
     again = run(honlearn, small, runs, "table-6", *words)
     assert again.code == 0, again.err
     assert ": micro F1" not in again.err
-    assert "| GCN     | G1" in again.out
+    assert "| GCN     | first-order" in again.out
     assert "default settings, no search; set by hand: n_learners=3" in again.out
     assert len(Records(runs / "net")) == 8
     ours = {(f["model"], f["input"]): f["ours"] for f in facts(runs, "table-6") if f["data"] == "net"}
@@ -237,19 +237,21 @@ def test_the_page_of_results(runs: Path, tmp_path: Path, monkeypatch: pytest.Mon
     text = page.read_text("utf-8")
     assert "## net\n" in text
     assert "## other\n" in text
-    assert "honlearn evaluate net.hon labels.csv -o other" in text
-    assert f"honlearn reproduce table-6 -o {runs.name}" in text
-    assert str(runs.parent) not in text
-    assert "CPU hours in all." in text
+    commands = (tmp_path / "docs" / "results" / "commands.txt").read_text("utf-8")
+    assert "honlearn evaluate net.hon labels.csv -o other" in commands
+    assert f"honlearn reproduce table-6 -o {runs.name}" in commands
+    assert str(runs.parent) not in text + commands
+    assert "CPU hours in all" in text
     assert "DGE-bag on the higher-order against the first-order network: a tie on net" in text
-    assert "![ensemble-size](results/ensemble-size.svg)" in text
+    paper = page.with_name("paper.md").read_text("utf-8")
+    assert "![ensemble-size](results/ensemble-size.svg)" in paper
     assert (tmp_path / "docs" / "results" / "ensemble-size.csv").exists()
-    assert "## Not measured" in text
+    assert "## Not measured" in paper
     results = gather(read_runs([str(runs)]))
     assert [(r.data, r.task, len(r.models)) for r in results] == [("net", "nodes", 4), ("other", "nodes", 1)]
     assert {len(model.records) for model in results[1].models} == {4}
     named = make_page([f"wiki={runs}/other"], tmp_path / "wiki.md")
-    assert "### Wiki: node classification" in named[0].read_text("utf-8")
-    assert "0.671 ± 0.01" in named[0].read_text("utf-8")
-    assert "- 3 learners, not 16: DGE-pool G2\n" in text
+    assert "## Wiki: node classification" in named[1].read_text("utf-8")
+    assert "0.671 ± 0.01" in named[1].read_text("utf-8")
+    assert "- 3 learners, not 16: DGE-pool higher-order\n" in text
     assert "With the kernel's share the ensemble adds " in text

@@ -40,8 +40,8 @@ def test_the_live_table_says_what_runs_and_what_is_done(capsys: pytest.CaptureFi
         live.started(first)
         live.started(second)
         assert "1 of 4 done" in shown(live)
-        assert "dge-bag gk seed 0 fold 0" in shown(live)
-        assert "dge-bag gk seed 0 fold 1" in shown(live)
+        assert "dge-bag higher-order seed 0 fold 0" in shown(live)
+        assert "dge-bag higher-order seed 0 fold 1" in shown(live)
         live.completed(first, RECORD, True)
         assert "2 of 4 done, about" in shown(live)
         assert "fold 0" not in shown(live)
@@ -50,8 +50,8 @@ def test_the_live_table_says_what_runs_and_what_is_done(capsys: pytest.CaptureFi
         assert "3 of 4 done" in shown(live)
     said = capsys.readouterr().err
     assert "1 of 4 were done before" in said
-    assert "2/4 dge-bag gk seed 0 fold 0: micro F1 0.500, log loss 1.000, 2.0 s" in said
-    assert "3/4 dge-bag gk seed 0 fold 2 failed: not this one" in said
+    assert "2/4 dge-bag higher-order seed 0 fold 0: micro F1 0.500, log loss 1.000, 2.0 s" in said
+    assert "3/4 dge-bag higher-order seed 0 fold 2 failed: not this one" in said
     assert "at all" not in said
 
 

@@ -212,7 +212,9 @@ def test_a_table_with_a_row_that_chooses(tmp_path: Path) -> None:
     planned = bench.planned(rows_of("table-6", ["dge-bag"], auto=True))
     assert [(row.input, row.jobs) for row in planned] == [("g1", 2), ("gk", 2), ("auto", 2)]
     table = make_table("table-6", [bench], ["dge-bag"], [])
-    assert [cells[:2] for cells in table.rows] == [["DGE-bag", name] for name in ("G1", "G2", "chosen")]
+    assert [cells[:2] for cells in table.rows] == [
+        ["DGE-bag", name] for name in ("first-order", "higher-order", "chosen")
+    ]
     fact = next(fact for fact in table.facts if fact["input"] == "auto" and fact["data"] == "walks")
     assert fact["ours"] is not None
     assert fact["published"] is None

@@ -96,7 +96,7 @@ def without_times(folder: Path) -> list[str]:
 def test_a_job_that_fails_stops_no_other(tmp_path: Path, processes: int) -> None:
     jobs, seen = small("a", "wrong1", "b", "wrong2", "c", "a"), Recorder()
     done, run = [], run_all(SmallWork(tmp_path), jobs, tmp_path, processes=processes, watch=seen)
-    message = r"wrong1 cannot be used \(so failed 2 of 5 jobs, also wrong2 gk"
+    message = r"wrong1 cannot be used \(so failed 2 of 5 jobs, also wrong2 higher-order"
     with pytest.raises(InputError, match=message):
         done.extend((job.name, record.versions["honlearn"], ran) for job, record, ran in run)
     assert sorted(done) == [("a", "a", True), ("b", "b", True), ("c", "c", True)]
@@ -114,7 +114,7 @@ def test_bugs_and_deaths_elsewhere_are_told_with_their_job(tmp_path: Path) -> No
     jobs = small("dies", "broken", "a", "b")
     done, run = [], run_all(SmallWork(tmp_path), jobs, tmp_path, processes=2)
     with pytest.raises(
-        JobError, match=r"dies gk seed 0 fold 0: its process ended with exit code -9"
+        JobError, match=r"dies higher-order seed 0 fold 0: its process ended with exit code -9"
     ) as raised:
         done.extend(job.name for job, *_ in run)
     assert "so failed 2 of 4 jobs, also broken" in str(raised.value)

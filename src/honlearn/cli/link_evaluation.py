@@ -257,10 +257,11 @@ def _notes(
 def _gaps(records: Sequence[Record], specs: Sequence[ModelSpec]) -> list[str]:
     """Return how optimistic the paper's protocol is, in words, for the models of this command."""
     from honlearn.experiments.links import optimism
+    from honlearn.results.networks import network_name
 
     names = {one.entry.name for one in specs}
     return [
-        f"paper protocol minus strict, {one.model} on {one.input}: {one.difference:+.3f} "
+        f"paper protocol minus strict, {one.model} on {network_name(one.input)}: {one.difference:+.3f} "
         f"({one.score.replace('_', ' ')}, {one.records} pairs of fits)"
         for one in optimism([record for record in records if record.configuration.model in names])
     ]

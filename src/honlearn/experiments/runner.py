@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from honlearn.errors import HonlearnError, ParameterError, check_integer, listed
 from honlearn.executors import WorkerDiedError, is_here, open_executor, read_spec, threads_on
+from honlearn.results.networks import network_name
 from honlearn.results.record import Configuration, Record
 from honlearn.results.records import Records
 from honlearn.writing.locks import locked_folder
@@ -62,9 +63,9 @@ class JobError(HonlearnError, RuntimeError):
 
 
 def name_of(job: Job) -> str:
-    """Return a job in words: model, input, seed and fold."""
+    """Return a job in words: model, network, seed and fold."""
     asked = job.configuration
-    return f"{asked.name} {asked.input} seed {asked.seed} fold {asked.fold}"
+    return f"{asked.name} {network_name(asked.input)} seed {asked.seed} fold {asked.fold}"
 
 
 def executor_for(processes: int, executor: Any) -> Any:
