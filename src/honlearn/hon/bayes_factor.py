@@ -63,15 +63,15 @@ def bayes_factors(
         _base(contexts, suffixes, suffix, tested, start, min(start + BLOCK, len(suffix)), q, known)
         let_go(suffixes)
     without = _ln_bayes_factors(contexts, q, known, tested, np.inf)
-    best: dict[float, tuple[float, float, NDArray[np.float64]]] = {}
+    best: tuple[float, float, float, NDArray[np.float64]] = -math.inf, 0.0, 0.0, q[:0]
 
     def evidence(x: float) -> float:
-        """Return the marginal likelihood at ln a = `x`, π at its best."""
+        """Return the marginal likelihood at ln a = `x`, π at its best; of all, the best is kept."""
+        nonlocal best
         ln_bf = _ln_bayes_factors(contexts, q, known, tested, math.exp(x)) - without
         prior, value = _prior(ln_bf[tested])
-        best[x] = value, prior, ln_bf
-        for worse in sorted(best, key=lambda one: best[one][0])[:-1]:
-            best[worse] = best[worse][0], 0.0, q[:0]  # its Bayes factors are not needed any more
+        if value > best[0]:
+            best = value, x, prior, ln_bf
         return value
 
     low, high = math.log(LEAST_CONCENTRATION), math.log(MOST_CONCENTRATION)
@@ -86,8 +86,7 @@ def bayes_factors(
             low, left, at_left = left, right, at_right
             right = low + _GOLDEN_RATIO * (high - low)
             at_right = evidence(right)
-    x = max(best, key=lambda one: best[one][0])
-    _, prior, ln_bf = best[x]
+    _, x, prior, ln_bf = best
     return BayesFactors(ln_bf, posterior(ln_bf, prior, tested), math.exp(x), prior)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from honlearn.disk_arrays import gather
 from honlearn.hon.bayes_factor import bayes_factors
 from honlearn.hon.false_discovery import q_values
-from honlearn.hon.g_test import g_tests, testable
+from honlearn.hon.g_test import g_tests, worth_testing
 from honlearn.hon.next_rows import take_rows, trie_rows
 from honlearn.hon.trie import Trie
 
@@ -167,7 +167,7 @@ def level_evidence(trie: Trie, length: int) -> LevelEvidence:
     """Return the evidence for the contexts of one length; q is that of this length alone."""
     contexts, suffixes = trie_rows(trie, length), trie_rows(trie, length - 1)
     every = trie[length - 1].suffix
-    tested = testable(contexts, suffixes, every)
+    tested = worth_testing(contexts, suffixes, every)
     some, suffix = take_rows(contexts, tested), gather(every, tested)
     _, g, df, p = g_tests(some, suffixes, suffix, length)
     ln_bf, posterior, *fitted = bayes_factors(some, suffixes, suffix, np.ones(len(tested), np.bool_))

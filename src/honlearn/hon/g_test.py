@@ -52,7 +52,7 @@ class GTests(NamedTuple):
     p: NDArray[np.float64]
 
 
-def testable(contexts: Rows, suffixes: Rows, suffix: NDArray[np.int64]) -> NDArray[np.int64]:
+def worth_testing(contexts: Rows, suffixes: Rows, suffix: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the contexts that are tested, by the margins of their tables."""
 
     def test(part: slice) -> NDArray[np.bool_]:

@@ -17,6 +17,8 @@ Rows = NDArray[np.float64]
 _MIXED = 64
 # Where classes are told apart without an error, no slope would be steep enough.
 _STEEPEST = 20.0
+# One short step of the search ends it, be the slope what it may; it begins anew where that is above this.
+_FLAT, _TRIES = 1e-3, 4
 
 
 class Calibration(NamedTuple):
@@ -75,4 +77,11 @@ def calibrate(
 
     start = np.concatenate([[5.0], np.zeros(mixed + count)]) if near is None else near.packed
     limits = [(0.0, _STEEPEST), *[(None, None)] * (mixed + count)]
-    return unpacked(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits).x)
+    for _ in range(_TRIES):
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits)
+        start, slope = found.x, np.array(found.jac)
+        # At a limit, a slope that leads beyond it is none.
+        slope[0] = start[0] - np.clip(start[0] - slope[0], *limits[0])
+        if np.abs(slope).max() <= _FLAT * weights.sum():
+            break
+    return unpacked(start)

@@ -42,7 +42,7 @@ def clipped_ring(ring: Line, low: Line, high: Line) -> Line:
 
     >>> square = np.array([[0.0, 0], [4, 0], [4, 4], [0, 4], [0, 0]])
     >>> clipped_ring(square, np.array([1.0, 1]), np.array([9.0, 2])).tolist()
-    [[4.0, 1.0], [4.0, 2.0], [1.0, 2.0], [1.0, 1.0]]
+    [[1.0, 2.0], [1.0, 1.0], [4.0, 1.0], [4.0, 2.0]]
     """
     for axis in (0, 1):
         for bound, sign in ((low[axis], 1.0), (high[axis], -1.0)):
