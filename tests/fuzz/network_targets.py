@@ -70,12 +70,12 @@ def _use_counts(path: Path) -> None:
 
 
 TARGETS = [
-    Target("counts", _make_counts, _use_counts, cases=200),
-    Target("hon", _make("network.hon", "first.hon"), _use, cases=400),
-    Target("hon-training", _make("network.hon"), _use_in_training, cases=40),
+    Target("counts", _make_counts, _use_counts, cases=100),
+    Target("hon", _make("network.hon", "first.hon"), _use, cases=200),
+    Target("hon-training", _make("network.hon"), _use_in_training, cases=20),
     Target("edge-list", _make("network.txt", "first.txt"), _use),
     Target("edge-table", _make("network.parquet"), _use),
     Target(
-        "written-only", _make("network.net", "network.graphml", "network.gexf"), _use_written_only, cases=60
+        "written-only", _make("network.net", "network.graphml", "network.gexf"), _use_written_only, cases=30
     ),
 ]

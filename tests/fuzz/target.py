@@ -29,7 +29,7 @@ class Target:
     name: str
     make: Callable[[Path], None]
     use: Callable[[Path], None]
-    cases: int = 120
+    cases: int = 60
     seconds: int = 20
 
 
