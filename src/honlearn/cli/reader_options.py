@@ -68,6 +68,14 @@ MaxGap = Annotated[
     str | None,
     _option("--max-gap", "Events, edges: the longest step within a path; a number, or 30min, 6h, 2d.", "GAP"),
 ]
+TimeFormat = Annotated[
+    str | None,
+    _option(
+        "--time-format",
+        "Events, edges: the form of times, such as '%d.%m.%Y %H:%M'; ISO needs none.",
+        "FORM",
+    ),
+]
 DropRepeats = Annotated[
     bool, _option("--drop-repeats/--no-drop-repeats", "Drop an entity that repeats the one before it.")
 ]
@@ -110,6 +118,7 @@ def gathered(
     source_column: SourceColumn = None,
     target_column: TargetColumn = None,
     max_gap: MaxGap = None,
+    time_format: TimeFormat = None,
     drop_repeats: DropRepeats = False,
     first_only: FirstOnly = False,
     min_length: MinLength = 1,

@@ -44,6 +44,7 @@ from honlearn.paths.orders import (
 from honlearn.paths.parts import Part
 from honlearn.paths.paths import PathChunk
 from honlearn.paths.sequences import SequenceNumbers
+from honlearn.paths.time_format import is_text, parse_times
 from honlearn.progress import Advance
 
 Rows = TypeVar("Rows", bound="Events")
@@ -106,10 +107,17 @@ def cut_paths(
         start = stop
 
 
+def _order_types(part: Part, options: ReaderOptions) -> list[Any]:
+    """Return the types to try for the order column, the tightest first."""
+    if options.order_by is None:
+        return [None]
+    return part.number_types(options.order_by) if options.time_format is None else [TEXT]
+
+
 def gathered(parts: Sequence[Part], options: ReaderOptions, events: Rows, advance: Advance) -> Rows:
     """Return the events of all rows; where an order needs a wider type than it seemed, read again with it."""
     with parts[0].guarded():
-        tries = [None] if options.order_by is None else parts[0].number_types(options.order_by)
+        tries = _order_types(parts[0], options)
     failures = []
     for kind in tries:
         events = events.fresh()
@@ -122,10 +130,13 @@ def gathered(parts: Sequence[Part], options: ReaderOptions, events: Rows, advanc
             failures.append(error)
     # The type that fits the most rows is what the column was meant to be; say where it ceases to fit.
     first = max(failures, key=lambda error: error.row)
-    raise InputError(
-        f"{first.where}: {first.value} (column {options.order_by!r}); an order is a number, or a time such "
-        "as 2024-05-31 or 2024-05-31T16:20:00, in all rows alike"
-    ) from first
+    expected = (
+        "an order is a number, or a time such as 2024-05-31 or 2024-05-31T16:20:00, in all rows alike; name "
+        "another form of times: time_format='%d.%m.%Y %H:%M' (--time-format)"
+        if options.time_format is None
+        else "mend the row, or name the form that all rows have (--time-format)"
+    )
+    raise InputError(f"{first.where}: {first.value} (column {options.order_by!r}); {expected}") from first
 
 
 class Events:
@@ -166,7 +177,7 @@ class Events:
         for batch in part.batches(list(dict.fromkeys(wanted)), types, advance):
             columns = [plain(batch.column(name)) for name in wanted]
             if order_type == TEXT:
-                columns[2] = self._numbers(part, columns[2], first)
+                columns[2] = self._from_text(part, columns[2], first)
             self._take(part, wanted, columns, first)
             first += batch.num_rows
             self._loose += 1
@@ -177,10 +188,16 @@ class Events:
     def _after_batch(self) -> None:
         """Do what is to be done after each batch; rows in memory need nothing."""
 
-    def _numbers(self, part: Part, column: pa.Array, first: int) -> Any:
-        """Return the text of an order column as numbers."""
+    def _from_text(self, part: Part, column: pa.Array, first: int) -> Any:
+        """Return the text of an order column as numbers, or as times of the form that was named."""
+        pattern = self.options.time_format
+        if pattern is not None and not is_text(column.type):
+            raise InputError(
+                f"{part.name}: column {self.options.order_by!r} is of type {type_name(column.type)} and not "
+                "text; leave out time_format (--time-format)"
+            )
         try:
-            return from_text(column)
+            return from_text(column) if pattern is None else parse_times(column, pattern)
         except BadOrder as error:
             row = first + error.position
             raise ConversionError(part.where(row), row + 2, error.value) from error

@@ -88,6 +88,7 @@ class ReaderOptions:
     source_column: str | None = None
     target_column: str | None = None
     max_gap: float | str | datetime.timedelta | None = None
+    time_format: str | None = None
     drop_repeats: bool = False
     first_only: bool = False
     min_length: int = 1
@@ -149,9 +150,25 @@ class ReaderOptions:
             raise ParameterError(
                 "max_gap needs order_by, the column of numbers or times that it is measured in"
             )
+        if self.time_format is not None:
+            self._check_time_format(self.time_format)
         textual = [name for name in ("skip_columns", "trailing_count") if getattr(self, name)]
         if textual and (self.is_table or self.format in TABLE_FORMATS + LOG_FORMATS):
             raise ParameterError(f"{listed(textual)} belongs to text files, not to tables")
+
+    def _check_time_format(self, pattern: object) -> None:
+        if self.order_by is None:
+            raise ParameterError("time_format needs order_by, the column of times that it is the form of")
+        try:
+            if not isinstance(pattern, str) or "%" not in pattern:
+                raise ValueError("it has no directive such as %Y")
+            some = datetime.datetime(2024, 5, 31, 16, 20, tzinfo=datetime.timezone.utc)
+            datetime.datetime.strptime(some.strftime(pattern), pattern)
+        except ValueError as error:
+            raise ParameterError(
+                f"The 'time_format' parameter of {_OWNER} must be a form of times such as '%d.%m.%Y %H:%M'. "
+                f"Got {pattern!r} instead: {error}."
+            ) from error
 
     def _check_edges(self) -> None:
         """Raise unless the columns of temporal edges are complete and alone."""
@@ -181,7 +198,7 @@ class ReaderOptions:
         if kind in LOG_FORMATS:
             foreign = [
                 name
-                for name in ("sequence", *_ROW_COLUMNS, *_EDGE_COLUMNS)
+                for name in ("sequence", *_ROW_COLUMNS, *_EDGE_COLUMNS, "time_format")
                 if getattr(self, name) is not None
             ]
             if foreign:

@@ -47,6 +47,7 @@ def read_paths(
     source_column: str | None = None,
     target_column: str | None = None,
     max_gap: float | str | datetime.timedelta | None = None,
+    time_format: str | None = None,
     drop_repeats: bool = False,
     first_only: bool = False,
     min_length: int = 1,
@@ -105,6 +106,8 @@ def read_paths(
     count_column : column with the count of the path in each row.
     source_column, target_column : columns with the two ends of a temporal edge.
     max_gap : longest step within a path: a number, or for times a text such as ``"30min"`` or a timedelta.
+    time_format : form of the times in a column of text, as of strptime: ``"%d.%m.%Y %H:%M"``; times such as
+        2024-05-31 or 2024-05-31T16:20:00 need none.
     drop_repeats : whether an entity that repeats the one before it is dropped.
     first_only : whether only the first occurrence of an entity in a path is kept.
     min_length : fewest entities of a path that is kept.
@@ -133,6 +136,7 @@ def read_paths(
         source_column=source_column,
         target_column=target_column,
         max_gap=max_gap,
+        time_format=time_format,
         drop_repeats=drop_repeats,
         first_only=first_only,
         min_length=min_length,
