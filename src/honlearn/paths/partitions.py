@@ -106,7 +106,7 @@ def _line_spans(file: Path, whole: int, size: int) -> list[Span]:
         with file.open("rb", buffering=0) as stream:
             for i in range(1, parts):
                 edge = max(whole * i // parts, edges[-1])
-                # A line that starts exactly at the edge is part of the next block.
+                # A line that starts exactly at the boundary is part of the next block.
                 stream.seek(edge - 1)
                 edge -= 1
                 while block := stream.read(_LOOK):

@@ -79,7 +79,7 @@ def with_less_kernel(shares: NDArray[np.float64], n_learned: int) -> NDArray[np.
     if of_kernel <= _MOST_KERNEL:
         return out
     learned = out[is_learned] / out[is_learned].sum() if of_kernel < 1 else np.full(n_learned, 1 / n_learned)
-    return np.concatenate([(1 - _MOST_KERNEL) * learned, _MOST_KERNEL * out[~is_learned] / of_kernel])
+    return np.concatenate([(1 - _MOST_KERNEL) * learned, _MOST_KERNEL * (out[~is_learned] / of_kernel)])
 
 
 def apportion(shares: NDArray[np.float64], total: int) -> NDArray[np.int64]:
