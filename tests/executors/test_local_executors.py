@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from concurrent import futures
 from pathlib import Path
@@ -36,7 +37,7 @@ def test_local_processes_keep_the_contract(tmp_path: Path) -> None:
         with pytest.raises(TaskError, match=r"(?i)pickle"):
             pool.get(pool.submit(tasks.unfit, 1))
         with pytest.raises(TaskError, match=r"(?i)pickle"):
-            pool.get(pool.submit(tasks.add, lambda: 1, 2))
+            pool.get(pool.submit(tasks.add, threading.Lock(), 2))
         with pytest.raises(WorkerDiedError, match="exit code -9, 4 times; perhaps memory ran out"):
             pool.get(pool.submit(tasks.always_die))
         with open_executor(pool) as same:
@@ -83,11 +84,58 @@ import sys
 sys.path.insert(0, sys.argv[2])
 import tasks_for_tests as tasks
 from honlearn.executors import open_executor
-if __name__ == "__main__":
-    with open_executor(2) as pool:
-        print(pool._spool.folder, flush=True)
-        list(pool.map(tasks.note_and_sleep, [(sys.argv[1], 60)] * 2))
+with open_executor(2) as pool:
+    print(pool._spool.folder, flush=True)
+    list(pool.map(tasks.note_and_sleep, [(sys.argv[1], 60)] * 2))
 """
+
+# A script as people write it: nothing guards its lines, and the model is its own.
+PLAIN = """
+import torch
+import honlearn as hl
+from honlearn.executors import open_executor
+print("begun", flush=True)
+
+class Mean(torch.nn.Module):
+    def __init__(self, n_in, n_out):
+        super().__init__()
+        self.linear = torch.nn.Linear(n_in, n_out)
+
+    def forward(self, x, edge_index, edge_weight=None):
+        mixed = x.index_add(0, edge_index[1], x[edge_index[0]])
+        return self.linear(mixed)
+
+made = hl.datasets.synthetic(2, n_nodes=18, n_hubs=2, n_destinations=2)
+counts = [hl.count_grams(made.paths, order=2, executor=where) for where in (None, 2)]
+print(counts[0].grow() == counts[1].grow())
+names, classes = list(made.labels), list(made.labels.values())
+learner = hl.learners.TorchLearner(lambda n_in, n_out: Mean(n_in, n_out))
+given = dict(n_learners=4, training=hl.Training(max_epochs=2, patience=2), n_threads=1, random_state=0)
+fits = [hl.DGEClassifier(counts[0].grow(), learner, executor=where, **given) for where in (None, 2)]
+one, other = (fit.fit(names, classes).member_proba(names) for fit in fits)
+print(one.tobytes() == other.tobytes())
+print(__name__, Mean.__module__)
+"""
+
+
+def test_a_script_needs_no_guard_and_may_bring_its_own_model(tmp_path: Path) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(PLAIN)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["begun", "True", "True", "__main__ __main__"]
+
+
+class Absent:
+    """What cannot be read where it is sent to."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return __import__, ("no_such_module",)
+
+
+def test_what_a_process_cannot_read_is_told_at_once() -> None:
+    with open_executor(2) as pool, pytest.raises(TaskError, match="No module named 'no_such_module'"):
+        pool.get(pool.submit(tasks.add, Absent(), 2))
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks for processes in /proc")

@@ -174,10 +174,9 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from test_runner import SmallWork, small
 from honlearn.experiments.runner import run_all
-if __name__ == "__main__":
-    folder = Path(sys.argv[1])
-    for job, *_ in run_all(SmallWork(folder), small("a", "slow1", "b", "slow2", "c"), folder, processes=2):
-        print(job.name, flush=True)
+folder = Path(sys.argv[1])
+for job, *_ in run_all(SmallWork(folder), small("a", "slow1", "b", "slow2", "c"), folder, processes=2):
+    print(job.name, flush=True)
 """
 
 

@@ -2,25 +2,30 @@
 
 In: tasks. Out: their values, sent back through a pipe, or left in a file for the tasks that need them. A
 process that dies (for want of memory, say) costs its task alone: another takes its place and repeats it.
+Processes do not run the user's script again, so a script needs no ``if __name__ == "__main__":``; what it
+defines itself is sent by value (:func:`honlearn.executors.tasks.pickled`).
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
+from types import ModuleType
 from typing import Any
 
 from honlearn.errors import HonlearnError
 from honlearn.executors.base import Executor, Handle
 from honlearn.executors.spool import Spool, Ticket, filled
-from honlearn.executors.tasks import RETRIES, Failure, WorkerDiedError, pickled, run_task, value_of
+from honlearn.executors.tasks import RETRIES, Failure, WorkerDiedError, pickled, run_task, unforeseen, value_of
 from honlearn.interrupts import ending_on_sigterm
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -146,7 +151,7 @@ class LocalProcesses(Executor):
         arguments = (theirs, os.getpid(), self._spool.folder)
         process = context.Process(target=_serve, args=arguments, daemon=True)
         threads = str(threads_beside(self.n_workers))
-        with _environment(dict.fromkeys(_THREADS, threads)):
+        with _environment(dict.fromkeys(_THREADS, threads)), _without_main():
             process.start()
         theirs.close()
         self._workers[ours] = process
@@ -192,13 +197,17 @@ def _serve(connection: Connection, parent: int, folder: str) -> None:
     with ending_on_sigterm():
         while True:
             try:
-                message = connection.recv()
+                message = connection.recv_bytes()
             except (EOFError, OSError):
                 return
             connection.send_bytes(pickled(_answer(message)))
 
 
-def _answer(message: Any) -> Any:
+def _answer(content: bytes) -> Any:
+    try:
+        message = pickle.loads(content)
+    except Exception as error:  # a module that is not found here, say
+        return Failure(unforeseen(error))
     if isinstance(message, Failure):
         return message
     function, args, pieces, tickets = message
@@ -230,6 +239,17 @@ def _leave_with(parent: int, folder: str) -> None:
         time.sleep(_PATROL_SECONDS)
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the user's script from processes that start inside the block: they would run it from its top."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 @contextmanager

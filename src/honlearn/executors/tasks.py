@@ -1,6 +1,6 @@
 """One task on a worker: a function and its arguments → its value, or its error as a value.
 
-In: a top-level function and arguments that pickle. Out: what every executor carries back. An error that the
+In: a function and arguments that pickle. Out: what every executor carries back. An error that the
 function raises is a :class:`Failure`, not an exception of the engine: it is not worth repeating, a task that
 needs the value of a failed one fails by the same error, and every engine reports it alike.
 """
@@ -65,9 +65,15 @@ def unforeseen(error: Exception) -> TaskError:
 
 
 def pickled(value: Any) -> bytes:
-    """Return a value as bytes; one that does not pickle becomes a :class:`Failure` that names it."""
+    """Return a value as bytes; one that does not pickle becomes a :class:`Failure` that names it.
+
+    Functions and classes of the user's script or notebook, and lambdas, are sent by value: other processes
+    do not run that script.
+    """
+    import cloudpickle
+
     try:
-        return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+        return bytes(cloudpickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
     except Exception as error:  # what pickling raises is of any kind
         return pickle.dumps(Failure(unforeseen(error)), protocol=pickle.HIGHEST_PROTOCOL)
 

@@ -97,8 +97,7 @@ def run_all(
     """Run the jobs that have no record in `folder`; yield each job, its record, and whether it ran now.
 
     With several `processes`, or an `executor` (:mod:`honlearn.executors`), the jobs that were done before
-    come first, then each as it finishes; the records are the same. Processes are started anew, not forked, so
-    a script that calls this needs ``if __name__ == "__main__":``. Workers on other machines must see the
+    come first, then each as it finishes; the records are the same. Workers on other machines must see the
     folder. A folder that another process runs jobs in is refused.
     """
     where = executor_for(processes, executor)
