@@ -25,7 +25,15 @@ from typing import Any
 from honlearn.errors import HonlearnError
 from honlearn.executors.base import Executor, Handle
 from honlearn.executors.spool import Spool, Ticket, filled
-from honlearn.executors.tasks import RETRIES, Failure, WorkerDiedError, pickled, run_task, unforeseen, value_of
+from honlearn.executors.tasks import (
+    RETRIES,
+    Failure,
+    WorkerDiedError,
+    pickled,
+    run_task,
+    unforeseen,
+    value_of,
+)
 from honlearn.interrupts import ending_on_sigterm
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
