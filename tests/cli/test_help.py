@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+import typer
 
 from honlearn.cli import _COMMANDS, make_app
 from honlearn.cli.help import EXAMPLES
@@ -15,8 +16,9 @@ from honlearn.cli.help import EXAMPLES
 
 def shown(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("COLUMNS", "200")
+    words = name.split()
     with pytest.raises(SystemExit, match="0"):
-        make_app([name])([name, "--help"], prog_name="honlearn")
+        make_app(words[:1] or _COMMANDS)([*words, "--help"], prog_name="honlearn")
     return capsys.readouterr().out
 
 
@@ -26,13 +28,24 @@ def test_every_command_has_groups_and_an_example(
 ) -> None:
     text = shown(name, capsys, monkeypatch)
     assert f"Example: {EXAMPLES[name]}" in text
-    assert shlex.split(EXAMPLES[name])[:2] == ["honlearn", name]
+    assert shlex.split(EXAMPLES[name])[: 1 + len(name.split())] == ["honlearn", *name.split()]
     assert "<bool>" not in text
     assert "Run" in text
 
 
 def test_commands_without_an_example_are_groups_of_commands() -> None:
     assert set(_COMMANDS) - set(EXAMPLES) == {"data"}
+    group = typer.main.get_command(make_app(["data"])).commands["data"]  # type: ignore[attr-defined]
+    assert {f"data {name}" for name in group.commands} == {one for one in EXAMPLES if " " in one}
+
+
+@pytest.mark.parametrize("name", ["", "data"])
+def test_groups_of_commands_show_no_type_beside_a_flag(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = shown(name, capsys, monkeypatch)
+    assert "--help" in text
+    assert "bool" not in text.lower()
 
 
 def test_a_missing_file_is_told_before_anything_heavy_is_imported() -> None:

@@ -63,8 +63,10 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
 
     Parameters
     ----------
-    folder : what ``save`` has written.
-    make : the function of a TorchLearner, which a folder cannot hold.
+    folder
+        What ``save`` has written.
+    make
+        The function of a TorchLearner, which a folder cannot hold.
     """
     config = read_config(folder)
     kind = config.text("kind")

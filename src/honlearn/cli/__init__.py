@@ -20,7 +20,7 @@ import typer
 
 from honlearn import __version__
 from honlearn.cli import stopping
-from honlearn.cli.help import GroupedCommand, epilog
+from honlearn.cli.help import GroupedCommand, GroupedCommands, epilog
 from honlearn.cli.outputs import keeping_inputs
 from honlearn.cli.typed import remember_command, spread_settings
 from honlearn.deferred import defer
@@ -52,6 +52,7 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
     """Return the command line with these commands."""
     app = typer.Typer(
         name="honlearn",
+        cls=GroupedCommands,
         help="Learn from observed paths: higher-order networks and deep graph ensembles.",
         no_args_is_help=True,
         add_completion=False,

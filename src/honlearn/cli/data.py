@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from honlearn.cli.help import GroupedCommand, GroupedCommands, epilog
 from honlearn.cli.outputs import keeping_inputs
 
 if TYPE_CHECKING:
     from honlearn.datasets import Dataset, Entry
 
-app = data_app = typer.Typer(name="data", help="Data sets to start with.", no_args_is_help=True)
+app = data_app = typer.Typer(
+    name="data", cls=GroupedCommands, help="Data sets to start with.", no_args_is_help=True
+)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
-@app.command("list")
+@app.command("list", cls=GroupedCommand, epilog=epilog("data list"))
 def list_datasets(as_json: AsJson = False) -> None:
     """List the data sets: what they are, their size, licence and origin."""
     from dataclasses import asdict
@@ -36,7 +39,7 @@ def list_datasets(as_json: AsJson = False) -> None:
     typer.echo("Write one as files: honlearn data get NAME -o FOLDER")
 
 
-@app.command("get")
+@app.command("get", cls=GroupedCommand, epilog=epilog("data get"))
 @keeping_inputs
 def get_dataset(
     name: Annotated[str, typer.Argument(help="A name of `honlearn data list`, or a folder with paths.txt.")],

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 _PANELS = {
-    "Input": "label_column node_column paths nodes pairs node features counts update folder after from_start",
+    "Input": "source settings label_column node_column paths nodes pairs node features counts update folder "
+    "after from_start",
     "Output": "output as_json title top force limit show",
     "Model": "model set_ task order tau min_support alpha auto input structure on_unknown max_fdr",
     "Validation": "folds folds_file seeds repetitions test_share undirected negatives protocol ranking "
     "split_at keep_isolated predictions artefacts",
-    "Run": "seed jobs executor workers memory dry_run quick yes minutes trials space help",
+    "Run": "seed jobs executor workers memory dry_run quick yes minutes trials space version debug help",
 }
 _PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names.split()}
 
@@ -34,11 +35,28 @@ EXAMPLES = {
     "reproduce": "honlearn reproduce table-2 -o run --data wiki --dry-run",
     "report": "honlearn report run -o report.html",
     "next": 'honlearn next paths.txt --after "ORF LGA"',
+    "data list": "honlearn data list",
+    "data get": "honlearn data get us_flights -o flights",
 }
 
 
 class GroupedCommand(TyperCommand):
     """A command whose options are shown in groups."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for option in self.params:
+            _arrange(option)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return ``--help`` itself, without a type beside it."""
+        option = super().get_help_option(ctx)
+        _arrange(option)
+        return option
+
+
+class GroupedCommands(TyperGroup):
+    """A group of commands whose own options have no type beside a flag."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

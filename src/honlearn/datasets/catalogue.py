@@ -100,8 +100,13 @@ def available() -> tuple[Entry, ...]:
 def load(name: str | os.PathLike[str], **options: Any) -> Dataset:
     """Return a data set by its name in the catalogue, or from a folder with ``paths.txt``.
 
-    `options` go to the function of that name, e.g. ``load("db1b", files=["q1.zip"])``. A name of the
-    catalogue wins over a folder of the same name; write ``./us_flights`` for the folder.
+    Parameters
+    ----------
+    name : str or path
+        A name that :func:`honlearn.datasets.available` lists, or a folder. A name of the catalogue wins over
+        a folder of the same name; write ``./us_flights`` for the folder.
+    **options
+        Parameters of the function of that name, e.g. ``load("db1b", files=["q1.zip"])``.
     """
     from honlearn import datasets
 

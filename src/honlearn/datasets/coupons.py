@@ -64,9 +64,12 @@ def db1b(
 
     Parameters
     ----------
-    files : coupon tables of DB1B, as downloaded.
-    by : what entities are: ``"airport"`` or ``"city_market"``.
-    show : whether progress is shown.
+    files
+        Coupon tables of DB1B, as downloaded.
+    by
+        What entities are: ``"airport"`` or ``"city_market"``.
+    show
+        Whether progress is shown.
     """
     check_choice("db1b", "by", by, tuple(_PLACES))
     sources = [Path(f) for f in ([files] if isinstance(files, (str, os.PathLike)) else files)]

@@ -25,10 +25,25 @@ if TYPE_CHECKING:
 class Dataset:
     """Paths, labels and provenance under one name.
 
-    `labels` maps a node to its class; `nodes` is a table with a column ``node`` and what else is known;
-    `tally` counts what the reader met on the way (paths that were discarded, say); `truth` is what was
-    planted, for data made by :func:`honlearn.datasets.synthetic`.
+    Parameters
+    ----------
+    name : str
+        What the data set is called.
+    paths : Paths
+        The observed paths.
+    labels : mapping of str to str
+        The class of each labelled node.
+    nodes : pandas.DataFrame, optional
+        A table with a column ``node`` and what else is known of nodes, such as coordinates.
+    description, licence, source : str
+        What the data are, under which terms they may be used, and where they are from.
+    tally : mapping of str to int
+        What the reader met on the way and how often, such as paths that were discarded.
+    truth : Truth, optional
+        What was planted, for data made by :func:`honlearn.datasets.synthetic`.
 
+    Examples
+    --------
     >>> from honlearn.paths import Paths
     >>> paths = Paths.from_lists([["A", "C", "D"], ["B", "C", "E"]])
     >>> data = Dataset("toy", paths, {"A": "left", "B": "right"})

@@ -36,8 +36,10 @@ def load_folder(folder: str | os.PathLike[str], label_column: str | None = None)
 
     Parameters
     ----------
-    folder : with ``paths.txt`` and ``labels.csv``.
-    label_column : column of the classes.
+    folder
+        A folder with ``paths.txt`` and, to taste, ``labels.csv``, ``nodes.csv`` and the other files.
+    label_column
+        Column of the classes.
     """
     from honlearn.paths import read_paths
 
@@ -63,9 +65,12 @@ def save_folder(dataset: Dataset, folder: str | os.PathLike[str], *, force: bool
 
     Parameters
     ----------
-    dataset : what is written.
-    folder : where to.
-    force : whether files that are there are replaced.
+    dataset
+        What is written.
+    folder
+        The folder that is made.
+    force
+        Whether files that are there are replaced.
     """
     root = Path(folder)
     if root.exists() and not root.is_dir():

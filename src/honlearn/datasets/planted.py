@@ -30,11 +30,22 @@ _PATHS_A_CONTEXT = 10
 class Truth:
     """What was planted.
 
-    `contexts` maps each planted context, written as in the network (``h0|s3``: now at h0, before at s3), to
-    the group of destinations it leads to; the network keeps these, and at order 3 and above also their
-    prefixes (``h0|s3`` of ``i1|h0|s3``). `classes` is the class of each labelled node; `groups` the group
-    of each destination, and of each source where hubs are labelled; `noise` the share of paths whose end
-    was shuffled.
+    Parameters
+    ----------
+    order : int
+        Entities that decide the next step.
+    labelled : {"sources", "hubs"}
+        Which nodes have labels.
+    contexts : mapping of str to int
+        Each planted context, written as in the network (``h0|s3``: now at h0, before at s3), and the group of
+        destinations it leads to. The network keeps these, and at order 3 and above also their prefixes
+        (``h0|s3`` of ``i1|h0|s3``).
+    classes : mapping of str to str
+        The class of each labelled node.
+    groups : mapping of str to int
+        The group of each destination, and of each source where hubs are labelled.
+    noise : float
+        The share of paths whose end was shuffled.
     """
 
     order: int
@@ -91,16 +102,27 @@ def synthetic(
 
     Parameters
     ----------
-    n_classes : number of classes.
-    order : entities that decide the next step.
-    labelled : ``"sources"`` or ``"hubs"``.
-    n_nodes : number of labelled entities.
-    n_hubs : entities of each stage in the middle.
-    n_destinations : destinations of each group.
-    n_paths : fewest paths; None is ten for each context.
-    noise : share of paths whose destination is shuffled.
-    seed : of everything random.
+    n_classes
+        Number of classes.
+    order
+        Entities that decide the next step.
+    labelled
+        ``"sources"`` or ``"hubs"``.
+    n_nodes
+        Number of labelled entities.
+    n_hubs
+        Entities of each stage in the middle.
+    n_destinations
+        Destinations of each group.
+    n_paths
+        Fewest paths; None is ten for each context.
+    noise
+        Share of paths whose destination is shuffled.
+    seed
+        Decides everything random.
 
+    Examples
+    --------
     >>> data = synthetic(2, n_nodes=4, n_hubs=1, n_destinations=1, n_paths=8)
     >>> sorted(zip(data.paths, data.paths.counts.tolist()))[:2]
     [(('s0', 'h0', 'd0.0'), 2), (('s1', 'h0', 'd1.0'), 2)]

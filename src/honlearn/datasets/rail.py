@@ -39,12 +39,19 @@ def rail_grid(
 
     Parameters
     ----------
-    n_rows, n_columns : size of the grid.
-    n_paths : number of journeys.
-    missing : share of tracks that are left out.
-    reach : scale of the distances of journeys.
-    seed : of everything random.
+    n_rows, n_columns
+        Size of the grid.
+    n_paths
+        Number of journeys.
+    missing
+        Share of tracks that are left out.
+    reach
+        Scale of the distances of journeys.
+    seed
+        Decides everything random.
 
+    Examples
+    --------
     >>> data = rail_grid(3, 4, n_paths=200)
     >>> data
     Dataset('rail_grid': 200 paths, 12 entities, 12 labelled in 4 classes)

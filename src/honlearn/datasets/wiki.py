@@ -59,11 +59,16 @@ def wikispeedia(
 
     Parameters
     ----------
-    folder : the archive or its unpacked folder; None downloads it.
-    unfinished : whether games that were given up are read.
-    back : what a back click becomes.
-    sha256 : expected of the download.
-    timeout : seconds for an answer.
+    folder
+        The archive or its unpacked folder; None downloads it.
+    unfinished
+        Whether games that were given up are read.
+    back
+        What a back click becomes.
+    sha256
+        Expected of the download.
+    timeout
+        Seconds for an answer.
     """
     check_choice("wikispeedia", "back", back, BACK_RULES)
     names = (FINISHED, UNFINISHED, CATEGORIES)

@@ -26,8 +26,16 @@ _DASK = ("tcp://", "tls://", "ucx://", "ws://", "wss://", "inproc://")
 
 @contextmanager
 def open_executor(spec: Any) -> Iterator[Executor]:
-    """Open the executor that `spec` means, for a block; one that is open already stays open.
+    """Open an executor for a block; one that is open already stays open.
 
+    Parameters
+    ----------
+    spec : int, str, Executor or None
+        So many local processes (1 and None: this process), ``"ray"`` or ``"ray://…"``, ``"dask"`` or the
+        address of its scheduler, or any ``concurrent.futures.Executor``.
+
+    Examples
+    --------
     >>> with open_executor(1) as pool:
     ...     pool.n_workers
     1

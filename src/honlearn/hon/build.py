@@ -9,37 +9,28 @@ Sequences".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError, ParameterError, check_integer, listed
+from honlearn.errors import ParameterError, check_integer
 from honlearn.executors import is_here, open_executor
 from honlearn.hon.count_questions import CountQuestions
 from honlearn.hon.counting import count_trie
 from honlearn.hon.edges import build_network
 from honlearn.hon.evidence import Evidence, LevelEvidence, level_evidence, together
-from honlearn.hon.merge import join_vocabularies, merge_tries
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import MAX_ORDER
 from honlearn.hon.prune import Divergence, divergences, kept_contexts, pass_threshold, supported
 from honlearn.hon.statistics import DEFAULT_ALPHA, GrowParameters
 from honlearn.hon.trie import Trie
-from honlearn.hon.without_pairs import trie_without
-from honlearn.paths.pairs import Pairs
 from honlearn.paths.source import as_source
 from honlearn.paths.stream import PathStream, collect
 from honlearn.paths.vocabulary import Vocabulary
 from honlearn.seeds import generator, root_seed
 from honlearn.sizes import parse_size
-
-if TYPE_CHECKING:
-    import pandas
-
-    from honlearn.hon.steps.model import StepModel
 
 # How far back a network looks at most that is chosen for a task, unless somebody says.
 DEFAULT_MAX_ORDER = 3
@@ -54,8 +45,17 @@ class GramCounts(CountQuestions):
     """How often every gram of up to k + 1 entities was seen, and how far each context's next steps diverge.
 
     Counting reads the paths; growing a network from the counts is a comparison, so many values of alpha, or
-    of tau and min_support, cost little more than one.
+    of tau and min_support, cost little more than one. They are made by :func:`honlearn.count_grams`.
 
+    Parameters
+    ----------
+    trie : sequence of levels
+        The grams of 1 … k + 1 entities with their counts, one level per length.
+    vocabulary : Vocabulary
+        The names behind the codes of the grams.
+
+    Examples
+    --------
     >>> counts = count_grams([["A", "C", "D"], ["B", "C", "E"]] * 5, order=2)
     >>> counts.grow(tau=1.0).n_nodes, counts.grow(tau=9.0).n_nodes, counts.grow(order=1).n_nodes
     (7, 5, 5)
@@ -64,12 +64,12 @@ class GramCounts(CountQuestions):
     """
 
     def __init__(self, trie: Trie, vocabulary: Vocabulary) -> None:
+        super().__init__()
         self._trie = trie
         self.vocabulary = vocabulary
         self._divergence: dict[int, tuple[int, Divergence]] = {}
         self._levels: dict[int, LevelEvidence] = {}
         self._evidence: dict[int, Evidence] = {}
-        self._steps: dict[int, StepModel] = {}
 
     @property
     def order(self) -> int:
@@ -101,6 +101,13 @@ class GramCounts(CountQuestions):
     def evidence(self, order: int | None = None) -> Evidence:
         """Return the evidence for every context of 2 … `order` entities, computed once.
 
+        Parameters
+        ----------
+        order : int, optional
+            Entities in the longest contexts that are tested; None tests all that were counted.
+
+        Examples
+        --------
         >>> counts = count_grams([["A", "C", "D"], ["B", "C", "E"]] * 20 + [["A", "C", "E"]] * 5, order=2)
         >>> [level] = counts.evidence().levels
         >>> level.tested.tolist(), level.p.round(4).tolist()
@@ -124,8 +131,17 @@ class GramCounts(CountQuestions):
     ) -> HigherOrderNetwork:
         """Return the network of at most `order` with the contexts that `alpha`, or `tau`, keeps.
 
-        See :func:`honlearn.grow`. `order` None is the highest order that was counted, ``"auto"`` that of the
-        longest significant context.
+        Parameters
+        ----------
+        order : int or "auto", optional
+            Entities in the longest contexts. None is the highest order that was counted, ``"auto"`` that of
+            the longest significant context.
+        tau : float, optional
+            Threshold of GrowHON's rule, which decides where `tau` or `min_support` is given.
+        min_support : int, optional
+            How often a context must have been seen.
+        alpha : float, optional
+            False discovery rate of the contexts that evidence keeps; see :func:`honlearn.grow`.
         """
         if order == AUTO:
             order = self.evidence().longest(auto_alpha(tau, min_support, alpha))
@@ -143,6 +159,13 @@ class GramCounts(CountQuestions):
 
         Contexts are drawn independently of each other; as everywhere, a kept context keeps its prefix. A
         context that was not tested is never drawn. The same counts and seed give the same network.
+
+        Parameters
+        ----------
+        seed : int
+            Decides which contexts are drawn.
+        order : int, optional
+            Entities in the longest contexts; None is the highest order that was counted.
         """
         order = self.order if order is None else order
         order = check_integer("sample_network", "order", order, 1, self.order)
@@ -167,99 +190,6 @@ class GramCounts(CountQuestions):
         ]
         return build_network(self._trie, self.vocabulary, divergence, told, parameters, evidence)
 
-    def without(self, pairs: Pairs) -> GramCounts:
-        """Return the counts without every gram that holds a step between the ends of a pair, either way.
-
-        `pairs` are codes in :attr:`vocabulary`, int32 [m, 2]. They are the counts of the paths cut at these
-        steps, without a new count; see :func:`honlearn.hon.without_pairs.trie_without`.
-
-        >>> counts = count_grams([["A", "C", "D"], ["B", "C", "E"]] * 5, order=2)
-        >>> hidden = counts.vocabulary.codes(["C", "A"]).reshape(-1, 2)
-        >>> list(counts.without(hidden).grow(alpha=1).nodes)
-        ['B', 'C', 'D', 'E', 'C|B']
-        """
-        return GramCounts(trie_without(self._trie, pairs), self.vocabulary)
-
-    def steps(self, order: int | None = None) -> StepModel:
-        """Return the smoothed model of the next step, of at most `order`, made once per order.
-
-        See :mod:`honlearn.hon.steps`.
-        """
-        from honlearn.hon.steps.model import StepModel
-
-        order = check_integer("steps", "order", self.order if order is None else order, 1, self.order)
-        if order not in self._steps:
-            self._steps[order] = StepModel.of(self, order)
-        return self._steps[order]
-
-    def next_steps(
-        self, history: Iterable[object], top: int = 5, *, from_start: bool = True
-    ) -> pandas.DataFrame:
-        """Return the `top` likeliest next steps after a history of names, oldest first, END among them.
-
-        `from_start` False: the history is the end of some longer path, of which nothing else is known.
-
-        >>> counts = count_grams([["A", "C", "D"], ["B", "C", "E"]] * 20, order=2)
-        >>> counts.next_steps(["A", "C"], top=1)["step"].tolist()
-        ['D']
-        """
-        if isinstance(history, (str, bytes)):
-            raise InputError(f"a history is a list of names, oldest first. Got the text {history!r} instead.")
-        history = list(history)
-        return self.steps(self.order_for(history, from_start)).next_steps(history, top)
-
-    def order_for(self, history: Sequence[object], from_start: bool) -> int:
-        """Return the order of the model that a history is asked of: no longer than what is known of a path.
-
-        A shorter context inside a model of a higher order is made for what the longer ones leave over
-        (:mod:`honlearn.hon.steps.smoothing`), so what follows it in general is asked of a model of its order.
-        """
-        if from_start:
-            return self.order
-        if not history:
-            raise InputError(
-                "the end of a longer path has at least one entity; give one, or a path from its start"
-            )
-        return min(len(history), self.order)
-
-    def update(
-        self,
-        paths: Any,
-        *,
-        n_workers: int = 1,
-        memory: int | str | None = None,
-        executor: Any = None,
-        **reader_options: Any,
-    ) -> GramCounts:
-        """Return the counts of these paths and more: what counting all of them at once gives.
-
-        `paths` and the keywords are those of :func:`honlearn.count_grams`; or other counts of the same order.
-        The counts themselves do not change.
-
-        >>> counts = count_grams([["A", "C", "D"]] * 5).update([["B", "C", "E"]] * 5)
-        >>> counts.grow() == grow([["A", "C", "D"]] * 5 + [["B", "C", "E"]] * 5)
-        True
-        """
-        more = paths
-        if not isinstance(more, GramCounts):
-            how = {"n_workers": n_workers, "memory": memory, "executor": executor}
-            more = count_grams(paths, self.order, **how, **reader_options)
-        elif reader_options:
-            raise ParameterError(f"update: counts are read already; leave out {listed(reader_options)}")
-        if more.order != self.order:
-            raise InputError(
-                f"counts of order {more.order} cannot be added to those of order {self.order}; count both "
-                "for the same order"
-            )
-        vocabulary, codes = join_vocabularies(self.vocabulary, more.vocabulary)
-        return GramCounts(merge_tries(self._trie, more._trie, codes, len(vocabulary)), vocabulary)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the counts to a file ``.counts``; :func:`honlearn.load_counts` reads it back."""
-        from honlearn.hon.counts_file import write_counts
-
-        write_counts(self, path)
-
     def __deepcopy__(self, memo: dict[int, Any]) -> GramCounts:
         """Return itself: counts do not change, and scikit-learn's `clone` should share them."""
         return self
@@ -279,13 +209,28 @@ def count_grams(
 ) -> GramCounts:
     """Count the grams of up to `order` + 1 entities in paths, lists, tables, files or a stream.
 
-    With `n_workers` > 1, that many threads count while one reads. On an `executor` parts of the files are
-    read and counted apart: a number of local processes, ``"ray"`` or ``"ray://…"``, ``"dask"`` or the address
-    of its scheduler, or any ``concurrent.futures.Executor``. `memory`, such as ``"500MB"``, is about how much
-    counting may take: beyond it, rows of events and sorted counts go to temporary files (TMPDIR), and the
-    arrays of the result are mapped from such files; windows of `order` + 1 entities that do not fit 128 bits
-    are counted in memory. The result is the same.
+    How it is done, on threads, within a limit of memory or elsewhere, does not change the result.
 
+    Parameters
+    ----------
+    paths : Paths, stream, files, table or lists
+        What :func:`honlearn.read_paths` takes, or what it or :func:`honlearn.stream_paths` returned.
+    order : int, default 2
+        The highest order that a network can have from these counts.
+    n_workers : int, default 1
+        Threads that count, beside one that reads.
+    memory : int or str, optional
+        About how much counting may take, such as ``"500MB"``. Beyond it, rows of events and sorted counts go
+        to temporary files (TMPDIR), and the arrays of the result are mapped from such files; windows of
+        `order` + 1 entities that do not fit 128 bits are counted in memory.
+    executor : int, str or concurrent.futures.Executor, optional
+        Where parts of the files are read and counted: on so many local processes, on ``"ray"`` or
+        ``"ray://…"``, on ``"dask"`` or the address of its scheduler, or on an executor of your own.
+    **reader_options
+        Options of :func:`honlearn.read_paths`, such as `sequence` and `entity`.
+
+    Examples
+    --------
     >>> paths = [["A", "C", "D"], ["B", "C", "E"]] * 5
     >>> count_grams(paths, memory="10MB").grow() == count_grams(paths).grow()
     True
@@ -322,21 +267,36 @@ def grow(
     """Return the higher-order network of observed paths.
 
     A context, such as "at C, coming from A", becomes a node ``C|A`` if it is a memory: if its next steps
-    differ from those of its suffix (here: of C). Contexts have at most `order` entities; 1 gives the plain
-    transition network, ``"auto"`` looks 4 entities back, and 8 if contexts of 4 are significant, and takes
-    the order of the longest significant one. Which contexts are kept:
+    differ from those of its suffix (here: of C). A context is also kept where a longer one needs it. Which
+    contexts are kept:
 
     - By default those whose next steps differ significantly from those of the suffix without them, at a false
-      discovery rate of `alpha`, 0.05 unless given: of the contexts kept, 5 % are expected to be false
-      (:mod:`honlearn.hon.evidence`).
+      discovery rate of `alpha` (:mod:`honlearn.hon.evidence`).
     - With `tau` or `min_support` (1.0 and 1 unless given), by GrowHON's rule: seen at least `min_support`
       times, and different by more bits than tau·(m − 1) / log2(1 + frequency), m being the context's length.
     - With `alpha` 1 every context that something follows, with `min_support` if it was seen so often: a
       network of fixed order.
 
-    A context is also kept where a longer one needs it. `n_workers`, `memory` and `executor` are those of
-    :func:`honlearn.count_grams`; keywords beyond these are those of :func:`honlearn.read_paths`.
+    Parameters
+    ----------
+    paths : Paths, stream, files, table or lists
+        The observed paths, as for :func:`honlearn.count_grams`.
+    order : int or "auto", default 2
+        Entities in the longest contexts. 1 gives the plain transition network; ``"auto"`` looks 4 entities
+        back, and 8 if contexts of 4 are significant, and takes the order of the longest significant one.
+    tau : float, optional
+        Threshold of GrowHON's rule: the larger, the fewer contexts are kept.
+    min_support : int, optional
+        How often a context must have been seen to be kept.
+    alpha : float, optional
+        False discovery rate, 0.05 unless given: of the contexts kept, 5 % are expected to be false.
+    n_workers, memory, executor
+        How paths are counted, as for :func:`honlearn.count_grams`.
+    **reader_options
+        Options of :func:`honlearn.read_paths`, such as `sequence` and `entity`.
 
+    Examples
+    --------
     >>> network = grow([["A", "C", "D"], ["B", "C", "E"]] * 5, order=2)
     >>> list(network.nodes)
     ['A', 'B', 'C', 'D', 'E', 'C|A', 'C|B']

@@ -63,7 +63,8 @@ def load_counts(path: str | os.PathLike[str]) -> GramCounts:
 
     Parameters
     ----------
-    path : a file ``.counts``.
+    path
+        A file ``.counts``.
     """
     from honlearn.hon.build import GramCounts
 

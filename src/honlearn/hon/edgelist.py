@@ -39,11 +39,17 @@ def from_edges(
 
     Parameters
     ----------
-    source, target : the two ends of each edge; a context is written newest first, ``"C|A"``.
-    weight : of each edge; None is 1 for all.
-    nodes : names of entities, those without edges among them.
-    where : what errors name as the origin of the edges.
+    source, target
+        The two ends of each edge; a context is written newest first, ``"C|A"``.
+    weight
+        The weight of each edge; None is 1 for all.
+    nodes
+        Names of entities, those without edges among them.
+    where
+        What errors name as the origin of the edges.
 
+    Examples
+    --------
     >>> from_edges(["A", "C|A"], ["C|A", "D"], [3, 2]).to_pandas().values.tolist()
     [['A', 'C|A', 3], ['C|A', 'D', 2]]
     """

@@ -30,10 +30,14 @@ class NetworkMeasures:
 
         Parameters
         ----------
-        n : number of paths.
-        seed : of the walks.
-        length : entities of a path, its start included.
-        like : paths whose starts and lengths are drawn in place of `length`.
+        n
+            Number of paths.
+        seed
+            Decides the walks; None draws a seed.
+        length
+            Entities of a path, its start included.
+        like
+            Paths whose starts and lengths are drawn in place of `length`.
         """
         from honlearn.hon.walks import simulate
 
@@ -44,9 +48,12 @@ class NetworkMeasures:
 
         Parameters
         ----------
-        damping : probability that a walker goes on along an edge.
-        by : ``"entity"`` or ``"node"``, one row for each.
-        **options : limits of the iteration.
+        damping
+            Probability that a walker goes on along an edge.
+        by
+            ``"entity"`` or ``"node"``, one row for each.
+        **options
+            Limits of the iteration.
         """
         from honlearn.hon.flow import pagerank
 
@@ -57,9 +64,12 @@ class NetworkMeasures:
 
         Parameters
         ----------
-        damping : probability that a walker goes on along an edge.
-        by : ``"entity"`` or ``"node"``, one row for each.
-        **options : limits of the iteration.
+        damping
+            Probability that a walker goes on along an edge.
+        by
+            ``"entity"`` or ``"node"``, one row for each.
+        **options
+            Limits of the iteration.
         """
         from honlearn.hon.flow import visits
 
@@ -70,9 +80,12 @@ class NetworkMeasures:
 
         Parameters
         ----------
-        by : ``"entity"`` or ``"node"``, one row for each.
-        seed : of the search.
-        trials : how often the search is repeated; the best is taken.
+        by
+            ``"entity"`` or ``"node"``, one row for each.
+        seed
+            Decides the search for modules.
+        trials
+            How often the search is repeated; the best is taken.
         """
         from honlearn.hon.communities import communities
 
@@ -83,8 +96,10 @@ class NetworkMeasures:
 
         Parameters
         ----------
-        entity : whose flow is drawn.
-        top : how many memories and next entities have a band of their own.
+        entity
+            Whose flow is drawn.
+        top
+            How many memories and next entities have a band of their own.
         """
         from honlearn.hon.figures import plot_flow
 

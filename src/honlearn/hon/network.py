@@ -7,42 +7,54 @@ methods that take or give them. Heavier views live in files of their own and are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
-from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import UnknownNodeError, check_choice, did_you_mean, listed
 from honlearn.hon.measures import NetworkMeasures
+from honlearn.hon.network_views import NetworkViews
 from honlearn.hon.nodes import SEPARATOR, NodeLabels
 from honlearn.hon.statistics import ContextStatistics, GrowParameters
 from honlearn.paths.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    import networkx
-    import pandas
-    import polars
-    import pyarrow
-    import scipy.sparse
-
-    from honlearn.hon.summary import NodeClasses
-    from honlearn.hon.walks import Walks
 
 Array = TypeVar("Array", bound=NDArray[Any])
 Weights = NDArray[np.int64] | NDArray[np.float64]
 
 
-class HigherOrderNetwork(NetworkMeasures):
+class HigherOrderNetwork(NetworkMeasures, NetworkViews):
     """A weighted, directed graph whose nodes are entities and entities in a context; immutable.
 
     Nodes 0 … n_entities − 1 are the base nodes (node = entity code, in the order of the names' UTF-8
     bytes); then come the conditional nodes by base, order and predecessors. ``grams[gram_offsets[i]:
     gram_offsets[i + 1]]`` are the entities of node i, newest first: ``C|B|A`` is [C, B, A]. Edges are CSR
-    rows with ascending targets. The arrays are taken over and made read-only.
+    rows with ascending targets. The arrays are taken over and made read-only. Networks are made by
+    :func:`honlearn.grow`, :func:`honlearn.from_edges` and :func:`honlearn.load_network`.
 
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The names of the entities, in the order of their codes.
+    gram_offsets : array of int64 [N + 1]
+        Where the entities of each node start in `grams`.
+    grams : array of int32
+        The entities of all nodes, one node after another, newest entity first.
+    indptr : array of int64 [N + 1]
+        Where the edges of each node start in `indices`.
+    indices : array of int32 [E]
+        The targets of the edges.
+    weights : array of int64 or float64 [E]
+        The weights of the edges, above 0.
+    statistics : ContextStatistics, optional
+        How often each context was seen and the evidence for it, where paths were counted.
+    parameters : GrowParameters, optional
+        The rule by which contexts were kept.
+
+    Examples
+    --------
     >>> from honlearn.hon.edgelist import from_edges
     >>> source, target = ["A", "B", "C|A", "C|B", "C", "C"], ["C|A", "C|B", "D", "E", "D", "E"]
     >>> hon = from_edges(source, target, [2, 1, 2, 1, 2, 1])
@@ -140,7 +152,13 @@ class HigherOrderNetwork(NetworkMeasures):
         return _frozen(np.diff(self.gram_offsets).astype(np.int32))
 
     def index(self, label: object) -> int:
-        """Return the node with this label; a label of another type is looked up by its text."""
+        """Return the number of the node with this label.
+
+        Parameters
+        ----------
+        label : object
+            An entity, or a context such as ``"C|A"``; what is no text is looked up by its text.
+        """
         text = str(label)
         parts = text.split(SEPARATOR)
         if any(part not in self.vocabulary for part in parts):
@@ -197,7 +215,13 @@ class HigherOrderNetwork(NetworkMeasures):
         return _frozen(np.argsort(self.base, kind="stable").astype(np.int32))
 
     def family(self, label: object) -> tuple[str, ...]:
-        """Return the labels of the family that this entity or node belongs to, base node first."""
+        """Return the labels of the family that an entity or node belongs to, base node first.
+
+        Parameters
+        ----------
+        label : object
+            An entity, or any node of its family.
+        """
         entity = self.vocabulary.index(str(label).split(SEPARATOR)[0])
         low, high = self._conditional_range(entity)
         return (self.nodes[entity], *self.nodes[low:high])
@@ -215,7 +239,13 @@ class HigherOrderNetwork(NetworkMeasures):
         return probability
 
     def relatives(self, label: object) -> dict[str, float]:
-        """Return the relatives of this entity or node, base node first, with their probabilities by Eq. 3."""
+        """Return the relatives of an entity or node, base node first, with their probabilities by Eq. 3.
+
+        Parameters
+        ----------
+        label : object
+            An entity, or any node of its family.
+        """
         entity = self.vocabulary.index(str(label).split(SEPARATOR)[0])
         members = self.family_indices[self.family_indptr[entity] : self.family_indptr[entity + 1]]
         weight = self.out_weight[members].astype(np.float64)
@@ -261,7 +291,15 @@ class HigherOrderNetwork(NetworkMeasures):
         return _frozen(_row_sums(self.in_indptr, self.in_weights))
 
     def neighbors(self, label: object, direction: str = "out") -> dict[str, int | float]:
-        """Return the nodes that this node has an edge to (``"in"``: from), each with the edge's weight."""
+        """Return the neighbours of a node, each with the weight of the edge.
+
+        Parameters
+        ----------
+        label : object
+            An entity or a context such as ``"C|A"``.
+        direction : {"out", "in"}, default "out"
+            Whether the targets of its edges are returned, or the sources of the edges that lead to it.
+        """
         check_choice("neighbors", "direction", direction, ("out", "in"))
         node = self.index(label)
         out = direction == "out"
@@ -273,8 +311,13 @@ class HigherOrderNetwork(NetworkMeasures):
     def transition(self, label: object, *, collapse: bool = False) -> dict[str, float]:
         """Return the probability of each next node, π_k(u' → v) = w(u', v) / outdeg(u'); empty for a sink.
 
-        With `collapse`, targets that stand for the same entity are added up: where does one go next, no
-        matter how the network remembers it?
+        Parameters
+        ----------
+        label : object
+            An entity or a context such as ``"C|A"``.
+        collapse : bool, default False
+            Whether targets that stand for the same entity are added up: where does one go next, no matter
+            how the network remembers it?
         """
         probability: dict[str, float] = {}
         neighbors = self.neighbors(label)
@@ -291,66 +334,6 @@ class HigherOrderNetwork(NetworkMeasures):
         from honlearn.hon.first_order import first_order
 
         return first_order(self)
-
-    def dependencies(self, top: int | None = None, shifts: int = 3) -> pandas.DataFrame:
-        """Return the kept contexts, strongest first; see :mod:`honlearn.hon.dependencies`."""
-        from honlearn.hon.dependencies import dependencies
-
-        return dependencies(self, top, shifts)
-
-    def summary(self, labels: NodeClasses | None = None) -> pandas.DataFrame:
-        """Return the columns of the paper's Table 1 for this network; see :mod:`honlearn.hon.summary`."""
-        from honlearn.hon.summary import summary
-
-        return summary(self, labels)
-
-    def random_walks(self, starts: int | Iterable[object], length: int, seed: int | None = None) -> Walks:
-        """Return random walks; see :mod:`honlearn.hon.walks`."""
-        from honlearn.hon.walks import random_walks
-
-        return random_walks(self, starts, length, seed)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the network to `path` in the format that its extension names."""
-        from honlearn.hon.formats import save
-
-        save(self, path)
-
-    def to_networkx(self) -> networkx.DiGraph:
-        """Return a NetworkX DiGraph over labels."""
-        from honlearn.hon.interop import to_networkx
-
-        return to_networkx(self)
-
-    def to_pyg(self) -> Any:
-        """Return a PyTorch Geometric ``Data``."""
-        from honlearn.hon.interop import to_pyg
-
-        return to_pyg(self)
-
-    def to_scipy(self) -> scipy.sparse.csr_array:
-        """Return the weighted adjacency as a SciPy CSR array [N, N]."""
-        from honlearn.hon.interop import to_scipy
-
-        return to_scipy(self)
-
-    def to_arrow(self) -> pyarrow.Table:
-        """Return the edges as an Arrow table: source, target, weight."""
-        from honlearn.hon.interop import to_arrow
-
-        return to_arrow(self)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the edges as a pandas table: source, target, weight."""
-        from honlearn.hon.interop import to_pandas
-
-        return to_pandas(self)
-
-    def to_polars(self) -> polars.DataFrame:
-        """Return the edges as a Polars table: source, target, weight."""
-        from honlearn.hon.interop import to_polars
-
-        return to_polars(self)
 
     # --- a value ---------------------------------------------------------------------------------------
 

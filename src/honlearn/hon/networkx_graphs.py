@@ -29,6 +29,8 @@ def from_networkx(graph: networkx.Graph, weight: str | None = "weight") -> Highe
     weight : str or None
         The attribute of edges that holds their weight, 1 where an edge has none; None makes all of them 1.
 
+    Examples
+    --------
     >>> import networkx
     >>> hon = from_networkx(networkx.path_graph(["A", "B", "C"]))
     >>> hon.n_nodes, hon.n_edges, hon.neighbors("B")

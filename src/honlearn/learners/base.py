@@ -57,13 +57,18 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    widths : width of each layer; one number is one layer.
-    edge_power : a neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto"
-        chooses.
-    identity : whether every entity has an input vector of its own; without it there must be features.
-    input_dropout : share of neighbours that are dropped in training; None is what suits the task.
-    hidden_dropout : share of values between layers that are dropped in training.
-    mask_self : whether a labelled root is kept from reading its own identity; None is what suits the task.
+    widths
+        Width of each layer; one number is one layer.
+    edge_power
+        A neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto" chooses.
+    identity
+        Whether every entity has an input vector of its own; without it there must be features.
+    input_dropout
+        Share of neighbours that are dropped in training; None is what suits the task.
+    hidden_dropout
+        Share of values between layers that are dropped in training.
+    mask_self
+        Whether a labelled root is kept from reading its own identity; None is what suits the task.
     """
 
     widths: int | Sequence[int] = (128, 128)
@@ -79,7 +84,13 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     training_defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {"nodes": {}, "links": {}}
 
     def resolved(self: Kind, task: str) -> Kind:
-        """Return a copy whose open parameters are those that suit the task, ``"nodes"`` or ``"links"``."""
+        """Return a copy whose open parameters, those that are None, are what suits a task.
+
+        Parameters
+        ----------
+        task : {"nodes", "links"}
+            What is predicted.
+        """
         out: Kind = clone(self)
         for name, value in self.task_defaults[task].items():
             if getattr(out, name) is None:

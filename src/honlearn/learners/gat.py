@@ -121,17 +121,27 @@ class GAT(Learner):
 
     Parameters
     ----------
-    widths : width of each layer; one number is one layer.
-    edge_power : a neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto"
-        chooses.
-    identity : whether every entity has an input vector of its own; without it there must be features.
-    input_dropout : share of neighbours that are dropped in training; None is what suits the task.
-    hidden_dropout : share of values between layers that are dropped in training.
-    mask_self : whether a labelled root is kept from reading its own identity; None is what suits the task.
-    direction : which edges are read: "in", "out" or "both".
-    heads : of the attention.
-    use_weights : whether weights of edges enter the attention.
+    widths
+        Width of each layer; one number is one layer.
+    edge_power
+        A neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto" chooses.
+    identity
+        Whether every entity has an input vector of its own; without it there must be features.
+    input_dropout
+        Share of neighbours that are dropped in training; None is what suits the task.
+    hidden_dropout
+        Share of values between layers that are dropped in training.
+    mask_self
+        Whether a labelled root is kept from reading its own identity; None is what suits the task.
+    direction
+        Which edges are read: "in", "out" or "both".
+    heads
+        Heads of the attention, which share the width of a layer.
+    use_weights
+        Whether weights of edges enter the attention.
 
+    Examples
+    --------
     >>> GAT(heads=4, widths=(64, 64))
     GAT(heads=4, widths=(64, 64))
     """

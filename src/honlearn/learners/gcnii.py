@@ -85,17 +85,26 @@ class GCNII(Learner):
 
     Parameters
     ----------
-    widths : width of each layer; one number is one layer.
-    edge_power : a neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto"
-        chooses.
-    identity : whether every entity has an input vector of its own; without it there must be features.
-    input_dropout : share of neighbours that are dropped in training; None is what suits the task.
-    hidden_dropout : share of values between layers that are dropped in training.
-    mask_self : whether a labelled root is kept from reading its own identity; None is what suits the task.
-    direction : which edges are read: "in", "out" or "both".
-    alpha : share of the first layer's output in every layer.
-    theta : strength of the weights, falling with depth.
-    layer_decay : weight decay of the inner layers.
+    widths
+        Width of each layer; one number is one layer.
+    edge_power
+        A neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto" chooses.
+    identity
+        Whether every entity has an input vector of its own; without it there must be features.
+    input_dropout
+        Share of neighbours that are dropped in training; None is what suits the task.
+    hidden_dropout
+        Share of values between layers that are dropped in training.
+    mask_self
+        Whether a labelled root is kept from reading its own identity; None is what suits the task.
+    direction
+        Which edges are read: "in", "out" or "both".
+    alpha
+        Share of the first layer's output in every layer.
+    theta
+        Strength of the weights, falling with depth.
+    layer_decay
+        Weight decay of the inner layers.
     """
 
     edge_power: float | str = 0.25

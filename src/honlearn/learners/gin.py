@@ -86,15 +86,22 @@ class GIN(Learner):
 
     Parameters
     ----------
-    widths : width of each layer; one number is one layer.
-    edge_power : a neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto"
-        chooses.
-    identity : whether every entity has an input vector of its own; without it there must be features.
-    input_dropout : share of neighbours that are dropped in training; None is what suits the task.
-    hidden_dropout : share of values between layers that are dropped in training.
-    mask_self : whether a labelled root is kept from reading its own identity; None is what suits the task.
-    fan_outs : neighbours that each layer draws; None reads all.
-    normalize : whether representations have unit length; None is what suits the task.
+    widths
+        Width of each layer; one number is one layer.
+    edge_power
+        A neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto" chooses.
+    identity
+        Whether every entity has an input vector of its own; without it there must be features.
+    input_dropout
+        Share of neighbours that are dropped in training; None is what suits the task.
+    hidden_dropout
+        Share of values between layers that are dropped in training.
+    mask_self
+        Whether a labelled root is kept from reading its own identity; None is what suits the task.
+    fan_outs
+        Neighbours that each layer draws; None reads all.
+    normalize
+        Whether representations have unit length; None is what suits the task.
     """
 
     fan_outs: Sequence[int] | None = None

@@ -152,17 +152,27 @@ class SAGE(Learner):
 
     Parameters
     ----------
-    widths : width of each layer; one number is one layer.
-    edge_power : a neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto"
-        chooses.
-    identity : whether every entity has an input vector of its own; without it there must be features.
-    input_dropout : share of neighbours that are dropped in training; None is what suits the task.
-    hidden_dropout : share of values between layers that are dropped in training.
-    mask_self : whether a labelled root is kept from reading its own identity; None is what suits the task.
-    aggregator : ``"mean"`` or ``"max"`` of the neighbours.
-    fan_outs : neighbours that each layer draws; None reads all.
-    normalize : whether representations have unit length; None is what suits the task.
+    widths
+        Width of each layer; one number is one layer.
+    edge_power
+        A neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto" chooses.
+    identity
+        Whether every entity has an input vector of its own; without it there must be features.
+    input_dropout
+        Share of neighbours that are dropped in training; None is what suits the task.
+    hidden_dropout
+        Share of values between layers that are dropped in training.
+    mask_self
+        Whether a labelled root is kept from reading its own identity; None is what suits the task.
+    aggregator
+        ``"mean"`` or ``"max"`` of the neighbours.
+    fan_outs
+        Neighbours that each layer draws; None reads all.
+    normalize
+        Whether representations have unit length; None is what suits the task.
 
+    Examples
+    --------
     >>> SAGE(widths=(64, 64)), SAGE().resolved("links").normalize
     (SAGE(widths=(64, 64)), False)
     """

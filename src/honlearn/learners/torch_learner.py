@@ -202,16 +202,25 @@ class TorchLearner(Learner):
 
     Parameters
     ----------
-    make : function of the sizes of input and output that makes a module.
-    in_channels : width of the input vectors.
-    out_channels : width of the module's output.
-    direction : which edges are read: "in", "out" or "both".
-    edge_power : a neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto"
-        chooses.
-    identity : whether every entity has an input vector of its own; without it there must be features.
-    input_dropout : share of neighbours that are dropped in training; None is what suits the task.
-    mask_self : whether a labelled root is kept from reading its own identity; None is what suits the task.
+    make
+        Function of the sizes of input and output that makes a module.
+    in_channels
+        Width of the input vectors.
+    out_channels
+        Width of the module's output.
+    direction
+        Which edges are read: "in", "out" or "both".
+    edge_power
+        A neighbour counts by the weight of its edge to this power; 0 ignores weights, "auto" chooses.
+    identity
+        Whether every entity has an input vector of its own; without it there must be features.
+    input_dropout
+        Share of neighbours that are dropped in training; None is what suits the task.
+    mask_self
+        Whether a labelled root is kept from reading its own identity; None is what suits the task.
 
+    Examples
+    --------
     >>> from torch_geometric.nn.models import GraphSAGE
     >>> TorchLearner(lambda n_in, n_out: GraphSAGE(n_in, 64, 2, n_out)).width
     128

@@ -6,15 +6,18 @@ raises only errors of honlearn: for a file that cannot be read, is damaged, or u
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from honlearn.errors import InputError
 from honlearn.paths.files import compression_of, unreadable
 from honlearn.paths.options import MAX_UNPACKED_STREAM
 
 Span = tuple[int, int]
+Got = TypeVar("Got")
 
 
 class Opened:
@@ -22,6 +25,10 @@ class Opened:
 
     A context manager with the methods that Arrow asks of a Python file. With a `span` of bytes,
     :meth:`readinto` gives these alone.
+
+    Arrow reads ahead in a thread of its own, which may still be reading after Arrow has raised an error. The
+    file stays open until that thread is done: a number of a closed file is given to the next file that is
+    opened, and the thread would take its bytes.
     """
 
     def __init__(self, file: Path, most: int | None = None, span: Span | None = None) -> None:
@@ -31,6 +38,7 @@ class Opened:
         self.packed = compression_of(file) is not None
         self.closed = False
         self._seen = 0
+        self._busy = Lock()
         # Arrow's errors are ours to name; plain files do without Arrow, which takes a while to import.
         self._errors: tuple[type[Exception], ...] = (OSError,)
         try:
@@ -53,10 +61,7 @@ class Opened:
 
     def read(self, size: int = -1) -> bytes:
         """Return up to `size` bytes, none at the end."""
-        try:
-            block: bytes = self._stream.read(size)
-        except self._errors as error:
-            raise unreadable(self.file, error) from error
+        block: bytes = self._guarded(lambda: b"" if self.closed else self._stream.read(size))
         self._count(len(block))
         return block
 
@@ -64,12 +69,20 @@ class Opened:
         """Fill `buffer` as far as one reading goes; return how many bytes came, 0 at the end."""
         if self.span is not None:
             buffer = buffer[: self.span[1] - self.span[0] - self._seen]
-        try:
-            got = int(self._stream.readinto(buffer) or 0)
-        except self._errors as error:
-            raise unreadable(self.file, error) from error
+        got = self._guarded(lambda: 0 if self.closed else int(self._stream.readinto(buffer) or 0))
         self._count(got)
         return got
+
+    def _guarded(self, read: Callable[[], Got]) -> Got:
+        """Return what `read` gives; a file that was closed meanwhile is closed after it."""
+        try:
+            with self._busy:
+                return read()
+        except self._errors as error:
+            raise unreadable(self.file, error) from error
+        finally:
+            if self.closed:
+                self._release()
 
     def _count(self, got: int) -> None:
         self._seen += got
@@ -96,10 +109,17 @@ class Opened:
         return False
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, at the end of a read that is under way in another thread."""
         self.closed = True
-        self._stream.close()
-        self._raw.close()
+        self._release()
+
+    def _release(self) -> None:
+        if self._busy.acquire(blocking=False):
+            try:
+                self._stream.close()
+                self._raw.close()
+            finally:
+                self._busy.release()
 
     def __enter__(self) -> Opened:
         return self

@@ -27,6 +27,19 @@ class PathChunk(NamedTuple):
 class Paths:
     """Observed paths, immutable: path i is ``codes[offsets[i]:offsets[i + 1]]``, seen ``counts[i]`` times.
 
+    Parameters
+    ----------
+    codes : array of int32
+        The entities of all paths, one path after another, as codes in `vocabulary`.
+    offsets : array of int64 [n + 1]
+        Where each path starts in `codes`; the last is where all end.
+    vocabulary : Vocabulary
+        The names of the entities.
+    counts : array of int64 [n], optional
+        How often each path was seen; None is once each.
+
+    Examples
+    --------
     >>> paths = Paths.from_lists([["A", "C", "D"], ["B", "C", "E"]], counts=[2, 1])
     >>> len(paths), paths.total, paths.vocabulary.names
     (2, 3, ('A', 'C', 'D', 'B', 'E'))
@@ -59,7 +72,15 @@ class Paths:
 
     @classmethod
     def from_lists(cls, paths: Iterable[Sequence[object]], counts: Iterable[int] | None = None) -> Paths:
-        """Return paths from Python sequences of names; :func:`honlearn.read_paths` takes files and tables."""
+        """Return paths from Python sequences of names; :func:`honlearn.read_paths` takes files and tables.
+
+        Parameters
+        ----------
+        paths : iterable of sequences
+            The names of the entities of each path, oldest first.
+        counts : iterable of int, optional
+            How often each path was seen; None is once each.
+        """
         from honlearn.paths.lists import paths_from_lists
 
         return paths_from_lists(paths, counts)
@@ -101,16 +122,22 @@ class Paths:
     ) -> list[Paths]:
         """Return the paths in parts, such as those to learn from and those to test on.
 
-        Parameters
-        ----------
-        parts : a fraction (two parts: it and the rest), a number of equal parts, or a list of fractions.
-        seed : decides which path goes where; None draws one. Within a part, paths keep their order.
-        times : one number or time per row. Then nothing is random: the earliest paths go to the first part.
-            Paths of one time stay together, in the earlier part.
-
         Each observed path is in one part. A row with a count is a bunch of paths and is shared out at random,
         but not by time.
 
+        Parameters
+        ----------
+        parts
+            A fraction (two parts: it and the rest), a number of equal parts, or a list of
+            fractions.
+        seed
+            Decides which path goes where; None draws one. Within a part, paths keep their order.
+        times
+            One number or time per row. Then nothing is random: the earliest paths go to the first
+            part. Paths of one time stay together, in the earlier part.
+
+        Examples
+        --------
         >>> train, test = Paths.from_lists([["A", "B"], ["B", "C"], ["C", "A"], ["A", "C"]]).split(0.75)
         >>> len(train), len(test)
         (3, 1)
@@ -120,7 +147,13 @@ class Paths:
         return split(self, parts, seed, times)
 
     def take(self, rows: Iterable[int]) -> Paths:
-        """Return some rows, in this order, with their counts and the entities that occur in them."""
+        """Return some rows, in this order, with their counts and the entities that occur in them.
+
+        Parameters
+        ----------
+        rows : iterable of int
+            Numbers of the paths, from 0.
+        """
         from honlearn.paths.split import take
 
         chosen = np.asarray(rows if hasattr(rows, "__len__") else list(rows))
@@ -136,7 +169,13 @@ class Paths:
         return take(self, chosen.astype(np.int64))
 
     def chunks(self, tokens: int = 1 << 20) -> Iterator[PathChunk]:
-        """Yield the paths in pieces of about `tokens` entities, offsets from 0 in each."""
+        """Yield the paths in pieces, offsets from 0 in each.
+
+        Parameters
+        ----------
+        tokens : int
+            About how many entities a piece has.
+        """
         start = 0
         while start < len(self):
             stop = int(np.searchsorted(self.offsets, self.offsets[start] + tokens, "right")) - 1

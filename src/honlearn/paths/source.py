@@ -93,32 +93,58 @@ def read_paths(
 
     Parameters
     ----------
-    source : files, a pattern, a pandas, Polars or Arrow table, or lists of entities.
-    counts : how often each path of a list was seen.
-    format : of the files, where the extension does not tell it.
-    delimiter : between entities of a line or a cell, or between columns of a CSV file.
-    skip_columns : leading fields of a line of text that are no entities.
-    trailing_count : whether the last field of a line of text is the count of the path.
-    sequence : column that tells which path an event belongs to.
-    order_by : column, or key of XES, with the number or time of an event; without it, the order of rows.
-    entity : column, or key of XES, with the entity of an event.
-    path_column : column with a whole path in each row.
-    count_column : column with the count of the path in each row.
-    source_column, target_column : columns with the two ends of a temporal edge.
-    max_gap : longest step within a path: a number, or for times a text such as ``"30min"`` or a timedelta.
-    time_format : form of the times in a column of text, as of strptime: ``"%d.%m.%Y %H:%M"``; times such as
+    source
+        Files, a pattern, a pandas, Polars or Arrow table, or lists of entities.
+    counts
+        How often each path of a list was seen.
+    format
+        Format of the files, where the extension does not tell it.
+    delimiter
+        Between entities of a line or a cell, or between columns of a CSV file.
+    skip_columns
+        Leading fields of a line of text that are no entities.
+    trailing_count
+        Whether the last field of a line of text is the count of the path.
+    sequence
+        Column that tells which path an event belongs to.
+    order_by
+        Column, or key of XES, with the number or time of an event; without it, the order of rows.
+    entity
+        Column, or key of XES, with the entity of an event.
+    path_column
+        Column with a whole path in each row.
+    count_column
+        Column with the count of the path in each row.
+    source_column, target_column
+        Columns with the two ends of a temporal edge.
+    max_gap
+        Longest step within a path: a number, or for times a text such as ``"30min"`` or a timedelta.
+    time_format
+        Form of the times in a column of text, as of strptime: ``"%d.%m.%Y %H:%M"``; times such as
         2024-05-31 or 2024-05-31T16:20:00 need none.
-    drop_repeats : whether an entity that repeats the one before it is dropped.
-    first_only : whether only the first occurrence of an entity in a path is kept.
-    min_length : fewest entities of a path that is kept.
-    on_empty : what an empty id is: ``"error"``, or ``"skip"`` to leave it out.
-    max_line : most bytes in a line of text, a row of CSV or a tag of XML.
-    max_name : most bytes in the id of an entity.
-    max_columns : most columns of a table.
-    max_unpacked : most bytes that a packed file may unpack to.
-    max_steps : most entities in all paths of temporal edges.
-    progress : whether progress is shown; None shows it on a terminal.
+    drop_repeats
+        Whether an entity that repeats the one before it is dropped.
+    first_only
+        Whether only the first occurrence of an entity in a path is kept.
+    min_length
+        Fewest entities of a path that is kept.
+    on_empty
+        What an empty id is: ``"error"``, or ``"skip"`` to leave it out.
+    max_line
+        Most bytes in a line of text, a row of CSV or a tag of XML.
+    max_name
+        Most bytes in the id of an entity.
+    max_columns
+        Most columns of a table.
+    max_unpacked
+        Most bytes that a packed file may unpack to.
+    max_steps
+        Most entities in all paths of temporal edges.
+    progress
+        Whether progress is shown; None shows it on a terminal.
 
+    Examples
+    --------
     >>> paths = read_paths([["A", "A", "C"], ["B"]], counts=[5, 1], drop_repeats=True, min_length=2)
     >>> paths[0], paths.total
     (('A', 'C'), 5)
@@ -162,10 +188,14 @@ def stream_paths(
 
     Parameters
     ----------
-    source : files, tables or lists, as for :func:`read_paths`.
-    counts : how often each path of a list was seen.
-    progress : whether progress is shown; None shows it on a terminal.
-    **options : the other options of :func:`read_paths`.
+    source
+        Files, tables or lists, as for :func:`read_paths`.
+    counts
+        How often each path of a list was seen.
+    progress
+        Whether progress is shown; None shows it on a terminal.
+    **options
+        The other options of :func:`read_paths`.
     """
     return _stream(source, ReaderOptions.of(**options), counts, progress)
 

@@ -43,10 +43,13 @@ class Evaluation:
 
     Parameters
     ----------
-    table : one row for each model and input: mean and deviation of each score, and ``p_value``, whether its
-        micro F1 differs from that of the first row (corrected resampled t-test).
-    records : one for each fit.
-    html : the page.
+    table
+        One row for each model and input: mean and deviation of each score, and ``p_value``, whether
+        its micro F1 differs from that of the first row (corrected resampled t-test).
+    records
+        One for each fit.
+    html
+        The page.
     """
 
     table: pandas.DataFrame
@@ -54,7 +57,13 @@ class Evaluation:
     html: str
 
     def report(self, path: str | os.PathLike[str] = "report.html") -> Path:
-        """Write the page and return its path."""
+        """Write the page and return its path.
+
+        Parameters
+        ----------
+        path
+            The file of the page.
+        """
         target = Path(path)
         with atomic_text(target) as file:
             file.write(self.html)
@@ -95,20 +104,32 @@ def evaluate(
 
     Parameters
     ----------
-    data : a :class:`honlearn.HigherOrderNetwork`, or paths as :func:`honlearn.read_paths` takes them, from
-        which the network of significant contexts of two entities is grown.
-    labels : classes of nodes, as for :func:`honlearn.learn`.
-    models : names such as ``"dge-bag"``, ``"gcn"``, ``"majority"``.
-    input : ``"higher-order"`` (the network as it is), ``"first-order"``, ``"both"``; with paths also
+    data
+        A :class:`honlearn.HigherOrderNetwork`, or paths as :func:`honlearn.read_paths` takes them,
+        from which the network of significant contexts of two entities is grown.
+    labels
+        Classes of nodes, as for :func:`honlearn.learn`.
+    models
+        Names such as ``"dge-bag"``, ``"gcn"``, ``"majority"``.
+    input
+        ``"higher-order"`` (the network as it is), ``"first-order"``, ``"both"``; with paths also
         ``"auto"`` (each fit chooses its network) and ``"all"``.
-    folds, seeds : every model is fitted `folds` × `seeds` times on each input.
-    settings : parameters by model, such as ``{"dge-bag": {"n_learners": 8}}``.
-    output : a run folder, which a second call goes on with; None keeps everything in memory.
-    processes : local processes.
-    executor : where paths are counted and fits run, instead: a number of local processes, ``"ray"``,
-        ``"dask"``, the address of either, or a ``concurrent.futures.Executor``; the results are the same.
-    random_state : the first seed.
-    **reading : options of :func:`honlearn.read_paths`.
+    folds, seeds
+        Every model is fitted `folds` × `seeds` times on each input.
+    settings
+        Parameters by model, such as ``{"dge-bag": {"n_learners": 8}}``.
+    output
+        A run folder, which a second call goes on with; None keeps everything in memory.
+    processes
+        Local processes.
+    executor
+        Where paths are counted and fits run, instead: a number of local processes, ``"ray"``,
+        ``"dask"``, the address of either, or a ``concurrent.futures.Executor``; the results are the
+        same.
+    random_state
+        The first seed.
+    **reading
+        Options of :func:`honlearn.read_paths`.
     """
     names = [models] if isinstance(models, str) else list(models)
     specs = [

@@ -99,21 +99,39 @@ def learn(
 
     Parameters
     ----------
-    table : files, a pandas, Polars or Arrow table, lists, or Paths, as :func:`honlearn.read_paths` takes.
-        Columns that are not named are guessed from names and content; ``result.reading`` has the guess.
-    labels : classes of some entities: a CSV file, a dictionary, a pandas table or series, or (nodes,
+    table
+        Files, a pandas, Polars or Arrow table, lists, or Paths, as :func:`honlearn.read_paths` takes.
+        Columns that are not named are guessed from names and content; ``result.reading`` has the
+        guess.
+    labels
+        Classes of some entities: a CSV file, a dictionary, a pandas table or series, or (nodes,
         classes). Without labels the result has the links to expect in place of classes.
-    output : a folder for everything that is made; None keeps it in memory (``result.save(folder)``).
-    order : how many entities a node may remember at most, itself included.
-    alpha : how often a prediction set may lack the true class.
-    quick : six small learners of one kind on the network of significant contexts, for a first look.
-    folds : parts of the labelled nodes for the validation.
-    settings : parameters of :class:`honlearn.DGEClassifier`, such as ``{"n_learners": 32}``.
-    random_state : seed of everything random.
-    processes : local processes for the validation.
-    label_column, node_column : columns of a table of labels, if not ``label`` and the first.
-    title : of the page.
-    **reading : options of :func:`honlearn.read_paths`, such as `sequence`, `order_by` and `entity`.
+    output
+        A folder for everything that is made; None keeps it in memory (``result.save(folder)``).
+    order
+        How many entities a node may remember at most, itself included.
+    alpha
+        How often a prediction set may lack the true class.
+    quick
+        Six small learners of one kind on the network of significant contexts, for a first look.
+    folds
+        Parts of the labelled nodes for the validation.
+    settings
+        Parameters of :class:`honlearn.DGEClassifier`, such as ``{"n_learners": 32}``.
+    random_state
+        Seed of everything random.
+    processes
+        Local processes for the validation.
+    label_column, node_column
+        Columns of a table of labels, if not ``label`` and the first.
+    title
+        Title of the page.
+    command
+        The command line that the page names as its origin.
+    reports
+        What is called while a result is made, with each step and its progress; None calls nothing.
+    **reading
+        Options of :func:`honlearn.read_paths`, such as `sequence`, `order_by` and `entity`.
 
     Returns
     -------

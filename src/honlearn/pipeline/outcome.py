@@ -33,19 +33,30 @@ class Learned:
 
     Parameters
     ----------
-    headline : whether memory matters, in one sentence.
-    summary : the closing paragraph, in plain words.
-    reading : what was read.
-    paths, counts : the observed paths, and how often grams were seen in them.
-    network : the higher-order network: the one that the model has chosen, or without labels the one of
+    headline
+        Whether memory matters, in one sentence.
+    summary
+        The closing paragraph, in plain words.
+    reading
+        What was read.
+    paths, counts
+        The observed paths, and how often grams were seen in them.
+    network
+        The higher-order network: the one that the model has chosen, or without labels the one of
         significant contexts.
-    memories : how many contexts are significant.
-    model : the fitted classifier, or without labels the link predictor.
-    entities : predictions for every entity; None without labels.
-    validation : scores on unseen nodes; None without labels.
-    tables : other tables by name: without labels ``memory`` (bits per step by order), ``links`` (to expect)
-        and ``communities`` (where infomap is installed).
-    html : the page.
+    memories
+        How many contexts are significant.
+    model
+        The fitted classifier, or without labels the link predictor.
+    entities
+        Predictions for every entity; None without labels.
+    validation
+        Scores on unseen nodes; None without labels.
+    tables
+        Other tables by name: without labels ``memory`` (bits per step by order), ``links`` (to
+        expect) and ``communities`` (where infomap is installed).
+    html
+        The page.
     """
 
     headline: str
@@ -77,7 +88,15 @@ class Learned:
         return plot_orders(self.tables["memory"], self.headline)
 
     def save(self, folder: str | os.PathLike[str], *, with_model: bool = True) -> Path:
-        """Write predictions, model, network, tables and page to a folder, and return it."""
+        """Write predictions, model, network, tables and page to a folder, and return it.
+
+        Parameters
+        ----------
+        folder
+            Where the files go; it is made if it is not there.
+        with_model
+            Whether the model is written, too.
+        """
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         self.save_tables(target)
@@ -90,7 +109,13 @@ class Learned:
         return target
 
     def save_tables(self, folder: Path) -> None:
-        """Write the tables as CSV files."""
+        """Write the tables as CSV files.
+
+        Parameters
+        ----------
+        folder
+            A folder that is there.
+        """
         frames = dict(self.tables)
         if self.entities is not None:
             frames["predictions"] = self.entities.table()

@@ -48,16 +48,23 @@ def report(
 
     Parameters
     ----------
-    source : a run folder (``honlearn evaluate -o RUN``), a folder of ``honlearn learn``, a model folder or a
-        fitted :class:`honlearn.DGEClassifier` or :class:`honlearn.DGELinkPredictor`, or what
+    source
+        A run folder (``honlearn evaluate -o RUN``), a folder of ``honlearn learn``, a model folder or
+        a fitted :class:`honlearn.DGEClassifier` or :class:`honlearn.DGELinkPredictor`, or what
         :func:`honlearn.learn` and :func:`honlearn.evaluate` return.
-    path : the file to write.
-    labels : of a model: known classes of nodes, as for :func:`honlearn.learn`; they are shown beside the
+    path
+        The file to write.
+    labels
+        Of a model: known classes of nodes, as for :func:`honlearn.learn`; they are shown beside the
         predictions.
-    nodes : more about nodes: name → column → value; columns latitude and longitude put them on a map.
-    title : of the page.
-    alpha : of a model: how often a prediction set may lack the true class.
-    step : called with the name of each part as it begins.
+    nodes
+        More about nodes: name → column → value; columns latitude and longitude put them on a map.
+    title
+        Title of the page.
+    alpha
+        Of a model: how often a prediction set may lack the true class.
+    step
+        Called with the name of each part as it begins.
     """
     check_alpha("report", alpha)
     target = check_target(path)

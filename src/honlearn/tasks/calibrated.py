@@ -226,8 +226,10 @@ class Calibrated:
 
         Parameters
         ----------
-        X : names of entities, one for each row of the result.
-        members : predictions of the members, where they are known already.
+        X
+            Names of entities, one for each row of the result.
+        members
+            Predictions of the members, where they are known already.
         """
         import pandas as pd
 

@@ -261,11 +261,23 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
         return model
 
     def disagreement(self, X: Names | NamePairs) -> NDArray[np.float64]:
-        """Return the share of pairs of members that predict different classes, for each example, [B]."""
+        """Return the share of pairs of members that predict different classes, for each example, [B].
+
+        Parameters
+        ----------
+        X : list
+            Names of nodes; of a link predictor, pairs of names.
+        """
         return disagreement(self.member_proba(X))
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write the fitted model to `folder`; :func:`honlearn.load_model` reads it back."""
+        """Write the fitted model; :func:`honlearn.load_model` reads it back.
+
+        Parameters
+        ----------
+        folder : str or path
+            A folder for weights, parameters and a card in plain words; no code is kept in it.
+        """
         from honlearn.tasks.saving import save_classifier
 
         check_is_fitted(self, "ensemble_")

@@ -11,7 +11,7 @@ import copy
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,19 +44,14 @@ from honlearn.tasks.estimator import EnsembleEstimator
 from honlearn.tasks.fit_facts import Clock
 from honlearn.tasks.inputs import Labels, NamePairs
 from honlearn.tasks.link_examples import LinkExamples, calibration_of, link_examples, unlinked_scores
+from honlearn.tasks.link_questions import LinkQuestions
 from honlearn.tasks.link_split import hide_pairs
 from honlearn.tasks.nested import as_learners, refuse_old
 from honlearn.tasks.pair_calibration import Calibration
-from honlearn.tasks.recommendations import Suggested, recommended
 from honlearn.tasks.settings import Pairs, Structure, Training
 
-if TYPE_CHECKING:
-    import pandas
 
-    from honlearn.tasks.explain.value import Explanation
-
-
-class DGELinkPredictor(EnsembleEstimator):
+class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
     """Predicts links between the entities of a higher-order network with an ensemble of neural networks.
 
     Parameters
@@ -77,6 +72,8 @@ class DGELinkPredictor(EnsembleEstimator):
     n_draws, n_threads, random_state, verbose
         As for :class:`honlearn.DGEClassifier`; over ``"all"`` relatives either end is its expected
         representation under Eq. 3.
+    **old
+        Keywords of version 0.1 that are parameters of objects now; the error says where each one is.
 
     Examples
     --------
@@ -150,10 +147,17 @@ class DGELinkPredictor(EnsembleEstimator):
     def fit(
         self, X: NamePairs | None = None, y: Labels | None = None, *, exclude: NamePairs | None = None
     ) -> DGELinkPredictor:
-        """Train on pairs X [n, 2] with labels y (1: linked, 0: not), or on pairs of the network itself.
+        """Train on given pairs, or on pairs of the network itself.
 
-        Without X every linked pair is trained on, and as many pairs that are not; `exclude` names pairs that
-        are held out for a test: they and their ways back are no examples of either kind.
+        Parameters
+        ----------
+        X : list of pairs of names, optional
+            Pairs [n, 2] to train on. Without them every linked pair is trained on, and as many pairs that
+            are not linked.
+        y : list of 0 and 1, optional
+            Whether each pair of X is linked.
+        exclude : list of pairs of names, optional
+            Pairs that are held out for a test: they and their ways back are no examples of either kind.
         """
         clock = Clock()
         self.seed_ = root_seed(self.random_state)
@@ -308,6 +312,11 @@ class DGELinkPredictor(EnsembleEstimator):
 
         They are those of pairs as they are trained on, half of them linked; :meth:`recommend` gives
         probabilities among all pairs of entities, and ``calibration_`` turns one into the other.
+
+        Parameters
+        ----------
+        X : list of pairs of names
+            The two ends of each pair, source first.
         """
         pairs, inference = self._inference(X, "predict_proba")
         if not len(pairs):
@@ -322,67 +331,28 @@ class DGELinkPredictor(EnsembleEstimator):
             return inference.link_proba(check_links.in_order(pairs, self._reads.directed))
 
     def predict(self, X: NamePairs) -> NDArray[Any]:
-        """Return 1 for each pair that is more likely linked than not, else 0: [B]."""
+        """Return 1 for each pair that is more likely linked than not, else 0: [B].
+
+        Parameters
+        ----------
+        X : list of pairs of names
+            The two ends of each pair, source first.
+        """
         return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
 
     def member_proba(self, X: NamePairs) -> NDArray[np.float32]:
-        """Return the probabilities of each member, [L, B, 2]; for members see ``DGEClassifier``."""
+        """Return the probabilities of each member, [L, B, 2]; for members see ``DGEClassifier``.
+
+        Parameters
+        ----------
+        X : list of pairs of names
+            The two ends of each pair, source first.
+        """
         pairs, inference = self._inference(X, "member_proba")
         if not len(pairs):
             return np.zeros((self.architecture_.n_learners, 0, 2), np.float32)
         with inference.run.threads():
             return inference.member_proba(pairs)
-
-    def recommend(self, node: object, top: int = 10, max_fdr: float | None = None) -> pandas.DataFrame:
-        """Return the entities that `node` is most likely linked to and has no edge to yet, best first.
-
-        Parameters
-        ----------
-        node : the name of an entity, or a list of names; then the table has a first column ``node``.
-        top : how many new neighbours of each node.
-        max_fdr : keep the suggestions of a node with a ``q_value`` up to this rate; None keeps `top` of them.
-
-        Returns
-        -------
-        A table with one row per suggestion:
-
-        - ``neighbor``;
-        - ``probability``: of all pairs of entities with a score as high, the share that is linked, if the
-          pairs themselves were hidden. It was calibrated on held-back pairs, weighed to stand for all pairs;
-        - ``q_value``: the least false discovery rate of a list of the node that ends here, by the scores of
-          unlinked pairs that were held back in the fit
-          (:func:`~honlearn.hon.false_discovery.link_q_values`); NaN where none were. It holds on average over
-          nodes; of an entity with far more links than others it is too small;
-        - ``disagreement`` of the members;
-        - ``n_common`` and ``common_neighbors``: on how many entities z the walks u → z → v meet, and the
-          names of those with the fewest links;
-        - where paths are known ``lag_2`` … ``lag_4``, how often the neighbour comes as many steps after the
-          node, and ``paths``, the commonest pieces of paths from the one to the other, with counts.
-        """
-        check_is_fitted(self, "ensemble_")
-        asked = Suggested(top, max_fdr).checked(self._owner, self.unlinked_scores_)
-        several = isinstance(node, (list, tuple, np.ndarray)) or hasattr(node, "to_numpy")
-        names = self.network_.vocabulary
-        nodes = names.codes(list(node)) if several else np.array([names.index(node)], np.int32)  # type: ignore[call-overload]
-        _, inference = self._inference([], "recommend")
-        paths = getattr(self._fitted_model.source, "paths", None)
-        known = (self.calibration_, self.unlinked_scores_, paths)
-        with inference.run.threads():
-            found = recommended(inference, nodes, asked, self._reads.directed, *known)
-        return found if several else found.drop(columns="node")
-
-    def explain(
-        self, source: object, target: object, *, paths: Paths | None = None, top: int = 7
-    ) -> Explanation:
-        """Return why a link is expected or not: its probability without memories and neighbours of its ends.
-
-        The heaviest ``2 * top`` reasons at either end are deleted one at a time; `top` are told, the first
-        three with Shapley values. `paths` are observed paths; without them the network counts support.
-        """
-        from honlearn.tasks.explain.links import explain_link
-
-        check_is_fitted(self, "ensemble_")
-        return explain_link(self, source, target, paths, top)
 
     def _on_network(self, network: HigherOrderNetwork) -> DGELinkPredictor:
         """Return the same learners, reading another network of the same entities."""

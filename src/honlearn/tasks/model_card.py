@@ -53,7 +53,8 @@ def model_card(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
     Parameters
     ----------
-    folder : of a saved model.
+    folder
+        Of a saved model.
     """
     from pathlib import Path
 

@@ -32,7 +32,13 @@ class Nested:
     learner_defaults: ClassVar[Mapping[str, Any]] = {}
 
     def set_params(self, **params: object) -> Any:
-        """Set parameters; ``training__patience=3`` sets one of a parameter object, made where it is None."""
+        """Set parameters, and return the estimator.
+
+        Parameters
+        ----------
+        **params
+            Values by name; ``training__patience=3`` sets one of a parameter object, made where it is None.
+        """
         nested = {name: value for name, value in params.items() if "__" in name}
         plain = {name: value for name, value in params.items() if name not in nested}
         known = self.get_params(deep=False)  # type: ignore[attr-defined]

@@ -79,6 +79,8 @@ class DGEClassifier(NodeFitting):
     executor : int, str or concurrent.futures.Executor, optional
         Where the learners of a bag are trained: on so many local processes, on ``"ray"`` or ``"dask"`` (or
         their addresses), or on an executor of your own; None is this process. Results do not depend on it.
+    **old
+        Keywords of version 0.1 that are parameters of objects now; the error says where each one is.
 
     Attributes
     ----------
@@ -157,9 +159,12 @@ class DGEClassifier(NodeFitting):
 
         Parameters
         ----------
-        X : names of labelled entities.
-        y : their classes.
-        sample_weight : of each example; None is 1 for all.
+        X
+            Names of labelled entities.
+        y
+            Their classes.
+        sample_weight
+            The weight of each example; None is 1 for all.
         """
         clock = Clock()
         self._fit(X, y, sample_weight)
@@ -239,7 +244,8 @@ class DGEClassifier(NodeFitting):
 
         Parameters
         ----------
-        X : names of entities, one for each row of the result.
+        X
+            Names of entities, one for each row of the result.
         """
         nodes, inferences = self._inferences(X, "predict_proba")
         if not len(nodes):
@@ -256,7 +262,8 @@ class DGEClassifier(NodeFitting):
 
         Parameters
         ----------
-        X : names of entities, one for each row of the result.
+        X
+            Names of entities, one for each row of the result.
         """
         best = self.predict_proba(X).argmax(1)
         return np.asarray(self.classes_[best])
@@ -270,7 +277,8 @@ class DGEClassifier(NodeFitting):
 
         Parameters
         ----------
-        X : names of entities, one for each row of the result.
+        X
+            Names of entities, one for each row of the result.
         """
         nodes, inferences = self._inferences(X, "member_proba")
         if not len(nodes):
@@ -288,7 +296,8 @@ class DGEClassifier(NodeFitting):
 
         Parameters
         ----------
-        X : names of entities, one for each row of the result.
+        X
+            Names of entities, one for each row of the result.
         """
         nodes, inferences = self._inferences(X, "votes")
         if not len(nodes):
@@ -309,7 +318,8 @@ class DGEClassifier(NodeFitting):
 
         Parameters
         ----------
-        X : names of entities, one for each row of the result.
+        X
+            Names of entities, one for each row of the result.
         """
         nodes, inferences = self._inferences(X, "embed")
         with inferences[0].run.threads():
@@ -320,7 +330,8 @@ class DGEClassifier(NodeFitting):
 
         Parameters
         ----------
-        X : names of entities, one for each row of the result.
+        X
+            Names of entities, one for each row of the result.
         """
         proba = self.predict_proba(X).astype(np.float64)
         return np.asarray(-(proba * np.log(np.maximum(proba, 1e-300))).sum(1), np.float64)
@@ -332,16 +343,22 @@ class DGEClassifier(NodeFitting):
     ) -> Explanation:
         """Return why a node has its prediction: which memories, neighbours and paths moved it, by how much.
 
-        Parameters
-        ----------
-        node : the name of an entity.
-        label : the class whose probability is explained; None for the most probable one.
-        paths : observed paths; without them, support is counted in the network.
-        top : how many memories, neighbours and paths are told one by one; the others are one player. Shapley
-            values are exact up to 7, and means over sampled orders above.
-
         The prediction is that over all relatives and whole neighbourhoods (``n_draws="all"``).
 
+        Parameters
+        ----------
+        node
+            The name of an entity.
+        label
+            The class whose probability is explained; None for the most probable one.
+        paths
+            Observed paths; without them, support is counted in the network.
+        top
+            How many memories, neighbours and paths are told one by one; the others are one
+            player. Shapley values are exact up to 7, and means over sampled orders above.
+
+        Examples
+        --------
         >>> from honlearn.hon.edgelist import from_edges
         >>> near = [(f"{s}{i}", f"{s}{j}") for s in "ab" for i in range(4) for j in range(4) if i != j]
         >>> clf = DGEClassifier(from_edges(*zip(*near)), "sage", n_learners=2, random_state=0)
@@ -355,7 +372,15 @@ class DGEClassifier(NodeFitting):
     def explanations(
         self, X: Names, label: object = None, *, paths: Paths | None = None, top: int = 5
     ) -> list[Explanation]:
-        """Return :meth:`explain` for many nodes, computed together."""
+        """Return :meth:`explain` for many nodes, computed together.
+
+        Parameters
+        ----------
+        X : list of names
+            The nodes.
+        label, paths, top
+            As for :meth:`explain`, the same for all nodes.
+        """
         from honlearn.tasks.explain.classifier import explain_nodes
 
         check_is_fitted(self, "components_")

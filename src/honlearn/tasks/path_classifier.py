@@ -121,9 +121,12 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
         Parameters
         ----------
-        X : paths, as :func:`honlearn.read_paths` takes them.
-        y : the class of each path.
-        sample_weight : of each path; None is 1 for all.
+        X
+            Paths, as :func:`honlearn.read_paths` takes them.
+        y
+            The class of each path.
+        sample_weight
+            The weight of each path; None is 1 for all.
         """
         self.check()
         clock = Clock()
@@ -166,7 +169,8 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
         Parameters
         ----------
-        X : paths.
+        X
+            Paths.
         """
         check_is_fitted(self, "logistic_")
         paths = as_paths(X, "predict_proba") if not isinstance(X, (list, tuple)) or len(X) else None
@@ -183,7 +187,8 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
         Parameters
         ----------
-        X : paths.
+        X
+            Paths.
         """
         best = self.predict_proba(X).argmax(1)
         return np.asarray(self.classes_[best])
@@ -231,7 +236,8 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
         Parameters
         ----------
-        top : how many grams for each class.
+        top
+            How many grams for each class.
         """
         import pandas as pd
 
@@ -254,9 +260,12 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
         Parameters
         ----------
-        path : the path that is explained.
-        label : the class; None is the one that is predicted.
-        top : how many reasons.
+        path
+            The path that is explained.
+        label
+            The class; None is the one that is predicted.
+        top
+            How many reasons.
         """
         from honlearn.tasks.explain.paths import explain_path
 
@@ -269,7 +278,8 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
         Parameters
         ----------
-        folder : where the model goes.
+        folder
+            Where the model goes.
         """
         from honlearn.tasks.path_saving import save_path_classifier
 

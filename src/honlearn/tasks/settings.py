@@ -58,19 +58,32 @@ class Training(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    learning_rate : of Adam.
-    batch_size : examples in a batch.
-    max_epochs : most passes over the examples.
-    patience : epochs without a better held-back loss before a learner stops.
-    validation_fraction : share of the examples that a learner holds back.
-    refit : epochs on all examples after the search, as a multiple of the best number.
-    restart : whether these begin with new weights.
-    weight_decay : of Adam.
-    class_weight : None, ``"balanced"`` or a weight for each class.
-    checkpoint : file from which a stopped fit goes on.
-    checkpoint_seconds : between two writes of it.
-    device : ``"cpu"``, ``"cuda"`` or ``"mps"``.
-    memory : most that the process may take, such as ``"4GB"``.
+    learning_rate
+        Step size of the optimiser, Adam.
+    batch_size
+        Examples in a batch.
+    max_epochs
+        Most passes over the examples.
+    patience
+        Epochs without a better held-back loss before a learner stops.
+    validation_fraction
+        Share of the examples that a learner holds back.
+    refit
+        Epochs on all examples after the search, as a multiple of the best number.
+    restart
+        Whether these begin with new weights.
+    weight_decay
+        Penalty on the squares of weights, as Adam adds it to the gradient.
+    class_weight
+        None, ``"balanced"`` or a weight for each class.
+    checkpoint
+        File from which a stopped fit goes on.
+    checkpoint_seconds
+        Between two writes of it.
+    device
+        ``"cpu"``, ``"cuda"`` or ``"mps"``.
+    memory
+        Most that the process may take, such as ``"4GB"``.
     """
 
     learning_rate: float = 0.01
@@ -152,9 +165,12 @@ class Structure(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    order : most entities of a node, or ``"auto"``.
-    tau : threshold of GrowHON's rule, or ``"auto"``.
-    min_support : fewest observations of a context, or ``"auto"``.
+    order
+        Most entities of a node, or ``"auto"``.
+    tau
+        Threshold of GrowHON's rule, or ``"auto"``.
+    min_support
+        Fewest observations of a context, or ``"auto"``.
     """
 
     order: int | str | None = None
@@ -178,8 +194,10 @@ class PathKernel(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    vectors : length of the path vectors beside identities; 0 for none.
-    share : of the kernel in the prediction: a number, or ``"auto"``.
+    vectors
+        Length of the path vectors beside identities; 0 for none.
+    share
+        The weight of the kernel in the prediction: a number, or ``"auto"``.
     """
 
     vectors: int = 64
@@ -204,20 +222,27 @@ DRAWS = ("joint", "independent")
 class PlainPairs(BaseEstimator):  # type: ignore[misc]
     """How a single model reads pairs of nodes: their two ends, and nothing else.
 
-    `operator` joins the representations of the two ends: ``"concat"``, ``"hadamard"``, ``"average"``,
-    ``"l1"``, ``"l2"``, ``"product"`` (one end as a source times the other as a target), or several with ``+``
-    between: by default which ends they are, and how much they have in common. A dense layer of `width`
-    numbers follows (0: none; concatenation alone is then a sum of two scores, one for each end). With
-    `directed` (u, v) is the link u → v; only concatenation and ``"product"`` can tell it from v → u. Without
-    it a pair is linked if either direction is, and order never counts.
-
-    `draw` is how relatives of a pair are drawn: ``"joint"`` by Eq. 4 where the pair has an edge, as in the
-    paper, or ``"independent"``, each end by Eq. 3. Eq. 4 draws ``v|u`` for training pairs (u, v) only: a
-    learner may take that for the answer, which no tested pair ever gives.
-
-    `hide_own` passes messages without the edges between the pairs of the batch, in both directions, as tested
-    pairs must do without theirs; `new_negatives` draws the unlinked training pairs of ``fit()`` anew in every
-    epoch.
+    Parameters
+    ----------
+    operator : str, default "concat+hadamard"
+        Joins the representations of the two ends: ``"concat"``, ``"hadamard"``, ``"average"``, ``"l1"``,
+        ``"l2"``, ``"product"`` (one end as a source times the other as a target), or several with ``+``
+        between. The default reads which ends they are, and how much they have in common.
+    width : int, default 64
+        Width of the dense layer that follows; 0 is none (concatenation alone is then a sum of two scores, one
+        for each end).
+    directed : bool, default True
+        Whether (u, v) is the link u → v; only concatenation and ``"product"`` can tell it from v → u. False:
+        a pair is linked if either direction is, and order never counts.
+    draw : {"independent", "joint"}, default "independent"
+        How relatives of a pair are drawn: each end by Eq. 3, or together by Eq. 4 where the pair has an edge,
+        as in the paper. Eq. 4 draws ``v|u`` for training pairs (u, v) only: a learner may take that for the
+        answer, which no tested pair ever gives.
+    hide_own : bool, default True
+        Whether messages pass without the edges between the pairs of the batch, in both directions, as tested
+        pairs must do without theirs.
+    new_negatives : bool, default True
+        Whether the unlinked training pairs of ``fit()`` are drawn anew in every epoch.
     """
 
     operator: str = "concat+hadamard"
@@ -242,24 +267,47 @@ class PlainPairs(BaseEstimator):  # type: ignore[misc]
 class Pairs(PlainPairs):
     """How a link predictor reads pairs of nodes, and which pairs it is trained on.
 
-    `operator`, `width`, `directed`, `draw`, `hide_own` and `new_negatives` are those of :class:`PlainPairs`;
-    here the operator is ``"product"``: an entity is another one as a source than as a target.
-
-    `folds` divides the training pairs: a fold is trained on in a network, and in paths, without any trace of
-    its pairs, contexts included, as a tested pair has none. No pair of a fold has an edge there, so that
-    relatives are drawn by Eq. 3, whatever `draw` is; Eq. 4 draws them where a prediction is asked for a pair
-    with an edge. 0 hides the edges of each batch instead, where `hide_own` says so, and contexts stay.
-
-    With `counts` a pair also reads counts of both ends: degrees, resource allocation, walks of length three,
-    lags in the paths (:class:`~honlearn.sampling.pair_counts.PairCounts`), and products of low-rank vectors
-    (:class:`~honlearn.sampling.pair_factors.PairFactors`). `common` is how many numbers it reads of the
-    representations of common neighbours, pooled; 0 for none. Both need folds.
-
-    `negatives` of ``fit()`` are ``"mixed"``: half of the unlinked training pairs uniformly, half with each
-    end drawn in proportion to its degree; ``"uniform"`` or ``"degree"``: all of them one way.
-
     ``Pairs(operator="concat+hadamard", folds=0, counts=False, common=0, negatives="uniform")`` reads pairs as
     a single model does.
+
+    Parameters
+    ----------
+    operator : str, default "product"
+        Joins the representations of the two ends: ``"concat"``, ``"hadamard"``, ``"average"``, ``"l1"``,
+        ``"l2"``, ``"product"`` (one end as a source times the other as a target), or several with ``+``
+        between. By the default an entity is
+        another one as a source than as a target.
+    width : int, default 64
+        Width of the dense layer that follows; 0 is none (concatenation alone is then a sum of two scores, one
+        for each end).
+    directed : bool, default True
+        Whether (u, v) is the link u → v; only concatenation and ``"product"`` can tell it from v → u. False:
+        a pair is linked if either direction is, and order never counts.
+    draw : {"independent", "joint"}, default "independent"
+        How relatives of a pair are drawn: each end by Eq. 3, or together by Eq. 4 where the pair has an edge,
+        as in the paper. Eq. 4 draws ``v|u`` for training pairs (u, v) only: a learner may take that for the
+        answer, which no tested pair ever gives.
+    hide_own : bool, default True
+        Whether messages pass without the edges between the pairs of the batch, in both directions, as tested
+        pairs must do without theirs.
+    new_negatives : bool, default True
+        Whether the unlinked training pairs of ``fit()`` are drawn anew in every epoch.
+    folds : int, default 10
+        Into how many parts the training pairs are divided. A fold is trained on in a network, and in paths,
+        without any trace of its pairs, contexts included, as a tested pair has none. No pair of a fold has an
+        edge there, so that relatives are drawn by Eq. 3, whatever `draw` is; Eq. 4 draws them where a
+        prediction is asked for a pair with an edge. 0 hides the edges of each batch instead, where `hide_own`
+        says so, and contexts stay.
+    counts : bool, default True
+        Whether a pair also reads counts of both ends: degrees, resource allocation, walks of length three,
+        lags in the paths (:class:`~honlearn.sampling.pair_counts.PairCounts`), and products of low-rank
+        vectors (:class:`~honlearn.sampling.pair_factors.PairFactors`). Needs folds.
+    common : int, default 16
+        How many numbers a pair reads of the pooled representations of its common neighbours; 0 for none.
+        Needs folds.
+    negatives : {"mixed", "uniform", "degree"}, default "mixed"
+        How ``fit()`` draws unlinked training pairs: uniformly, with each end in proportion to its degree, or
+        half of them either way.
     """
 
     operator: str = "product"

@@ -67,9 +67,14 @@ def save(network: HigherOrderNetwork, path: str | os.PathLike[str]) -> None:
 
 
 def load_network(path: str | os.PathLike[str]) -> HigherOrderNetwork:
-    """Return the network in `path`: ``.hon``, ``.txt`` (GrowHON's edge list) or ``.parquet``.
+    """Return the network of a file.
 
     The file is read into memory and checked: whatever happens to it later, the network stays what it is.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that ends in ``.hon``, ``.txt`` (GrowHON's edge list) or ``.parquet``.
     """
     source = Path(path)
     try:

@@ -119,8 +119,21 @@ class StepCoverage:
 
 
 class StepSets:
-    """A model of the next step that is calibrated on paths held out.
+    """A model of the next step that is calibrated on paths held out; ``StepSets.of`` makes one.
 
+    Parameters
+    ----------
+    model : StepModel
+        Gives the probabilities of next steps.
+    scores : array of float64 [n]
+        The bits of each step in the paths held out.
+    weights : array of float64 [n]
+        How much each step counts: the count of its path, shared among the steps of the path.
+    n_paths : int
+        Number of paths held out.
+
+    Examples
+    --------
     >>> sets = StepSets.of([["A", "C", "D"], ["B", "C", "E"]] * 100, order=2)
     >>> sets.next_sets([["A", "C"], ["A", "C", "D"]], alpha=0.1).table()["set"].tolist()
     [('D',), ('<end>',)]
@@ -145,7 +158,7 @@ class StepSets:
         Parameters
         ----------
         paths
-            What :func:`honlearn.read_paths` takes; `reader_options` are its keywords.
+            What :func:`honlearn.read_paths` takes.
         order : int, default 3
             How many of the last entities a step may depend on.
         parts : int, default 10
@@ -153,6 +166,8 @@ class StepSets:
             every set.
         seed : int, optional
             Decides which paths are held out.
+        **reader_options
+            Options of :func:`honlearn.read_paths`.
         """
         from honlearn.paths.source import read_paths
 
@@ -195,7 +210,17 @@ class StepSets:
         return NextSets(steps, np.exp2(-bits), offsets, unseen, model.vocabulary, float(alpha))
 
     def coverage(self, paths: Any, alpha: float = 0.1, **reader_options: Any) -> StepCoverage:
-        """Return how often sets hold the steps of other paths, END included, and how large they are."""
+        """Return how often sets hold the steps of other paths, END included, and how large they are.
+
+        Parameters
+        ----------
+        paths
+            Paths that the sets are tested on, as :func:`honlearn.read_paths` takes them.
+        alpha : float, default 0.1
+            How often a set may lack the true next step, from 0 to 1.
+        **reader_options
+            Options of :func:`honlearn.read_paths`.
+        """
         from honlearn.paths.source import read_paths
 
         given, limit = read_paths(paths, **reader_options), self.limit(alpha)

@@ -29,13 +29,20 @@ class Reason:
 
     Parameters
     ----------
-    kind : a key of :data:`KINDS`.
-    name : the memory, neighbour, path or entity.
-    value : the Shapley value, in probability; None where only the deletion is known.
-    without : the probability of the explained class without this reason alone.
-    count : how often it was observed, where that is known.
-    support : the observed paths behind it, in words.
-    logit : its exact part of the logit of the class, less the mean of all classes, where that is a sum.
+    kind
+        A key of :data:`KINDS`.
+    name
+        The memory, neighbour, path or entity.
+    value
+        The Shapley value, in probability; None where only the deletion is known.
+    without
+        The probability of the explained class without this reason alone.
+    count
+        How often it was observed, where that is known.
+    support
+        The observed paths behind it, in words.
+    logit
+        Its exact part of the logit of the class, less the mean of all classes, where that is a sum.
     """
 
     kind: str
@@ -61,11 +68,16 @@ class Explanation:
 
     Parameters
     ----------
-    subject : what the prediction is about.
-    label : the class that is explained.
-    probability : its predicted probability.
-    references : its probability without memory, without neighbours, and so on.
-    reasons : the reasons, by kind, those that move the prediction most first.
+    subject
+        What the prediction is about.
+    label
+        The class that is explained.
+    probability
+        Its predicted probability.
+    references
+        Its probability without memory, without neighbours, and so on.
+    reasons
+        The reasons, by kind, those that move the prediction most first.
     """
 
     subject: str
@@ -75,11 +87,23 @@ class Explanation:
     reasons: tuple[Reason, ...]
 
     def effect(self, reason: Reason) -> float:
-        """Return by how much the probability falls without a reason."""
+        """Return by how much the probability falls without a reason.
+
+        Parameters
+        ----------
+        reason : Reason
+            One of the ``reasons``.
+        """
         return self.probability - reason.without
 
     def moved(self, reason: Reason) -> float:
-        """Return the Shapley value of a reason; where it has none, its effect."""
+        """Return the Shapley value of a reason; where it has none, its effect.
+
+        Parameters
+        ----------
+        reason : Reason
+            One of the ``reasons``.
+        """
         return self.effect(reason) if reason.value is None else reason.value
 
     def frame(self) -> pandas.DataFrame:
@@ -106,7 +130,13 @@ class Explanation:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def of_kind(self, kind: str) -> tuple[Reason, ...]:
-        """Return the reasons of one kind."""
+        """Return the reasons of one kind.
+
+        Parameters
+        ----------
+        kind : str
+            Such as ``"memory"`` or ``"neighbor"``; each reason tells its own.
+        """
         return tuple(one for one in self.reasons if one.kind == kind)
 
     def __str__(self) -> str:
