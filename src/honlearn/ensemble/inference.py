@@ -77,10 +77,13 @@ class Inference:
     @torch.no_grad()
     def _members(self, nodes: NDArray[np.int32], n_draws: int) -> NDArray[np.float32]:
         """Return what is averaged, [M, B, C]; with no draws (all relatives) M is 1 where it is not a bag."""
+        if n_draws == 1 and self.shape.variant == "bag":
+            # Each learner reads the relatives that it drew, not those of all.
+            return self._classes(self._table(self._drawn(0)[:, nodes]))
         relatives, table = self._represented(nodes, n_draws)
         if self.shape.is_joint:
             return self._joint(nodes, relatives, table, n_draws)
-        proba = torch.softmax(self.ensemble.head(table).double(), 2).float().cpu().numpy()
+        proba = self._classes(table)
         if n_draws == 0:
             return self._expected(nodes, relatives, proba)
         out = np.zeros((self.shape.n_learners, len(nodes), proba.shape[2]), np.float32)
@@ -88,6 +91,11 @@ class Inference:
         for draw in range(n_draws):
             out += proba[learner, np.searchsorted(relatives, self._drawn(draw)[:, nodes])]
         return out / np.float32(n_draws)
+
+    def _classes(self, table: torch.Tensor) -> NDArray[np.float32]:
+        """Return the class probabilities [P, R, C] of representations [P, R, d]."""
+        out: NDArray[np.float32] = torch.softmax(self.ensemble.head(table).double(), 2).float().cpu().numpy()
+        return out
 
     @torch.no_grad()
     def embed(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -121,19 +129,23 @@ class Inference:
     def _represented(self, nodes: NDArray[np.int32], n_draws: int) -> tuple[NDArray[np.int32], torch.Tensor]:
         """Return the relatives needed [R], ascending, and their representations by each learner [P, R, d]."""
         relatives = self._needed(nodes, n_draws)
-        return relatives, self._table(relatives)
+        return relatives, self._table(self._by_all(relatives))
 
-    def _table(self, relatives: NDArray[np.int32]) -> torch.Tensor:
-        """Return the representations of nodes [R] by each learner, [P, R, d]."""
+    def _by_all(self, nodes: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the same roots [R] for each learner, [P, R]."""
         learners = 1 if self.shape.variant == "batch" else self.shape.n_learners
-        streams = [derive_seed(self.seed, "inference", learner) for learner in range(learners)]
-        size = chunk_size(self.near, learners, self.shape.widest)
+        return np.broadcast_to(nodes, (learners, len(nodes)))
+
+    def _table(self, roots: NDArray[np.int32]) -> torch.Tensor:
+        """Return the representations by each learner of its own roots [P, R], [P, R, d]."""
+        streams = [derive_seed(self.seed, "inference", learner) for learner in range(len(roots))]
+        size = chunk_size(self.near, len(roots), self.shape.widest)
         parts = []
-        for number, start in enumerate(range(0, len(relatives), size)):
-            roots = np.repeat(relatives[None, start : start + size], learners, 0)
+        for number, start in enumerate(range(0, roots.shape[1], size)):
+            some = np.ascontiguousarray(roots[:, start : start + size])
             ctx = ForwardContext(self.run, np.array(streams, np.uint64), number)
             with self.run.step():
-                parts.append(self.ensemble.represent(roots, self.near, ctx))
+                parts.append(self.ensemble.represent(some, self.near, ctx))
         return torch.cat(parts, 1)
 
     def _expected(

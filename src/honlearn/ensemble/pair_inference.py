@@ -199,7 +199,7 @@ class PairInference(Inference):
         """The representation of every base node, computed once, [P, V, d]."""
         if self._bases is None:
             bases = np.arange(self.pair_sampler.network.n_entities, dtype=np.int32)
-            self._bases = self._table(bases)
+            self._bases = self._table(self._by_all(bases))
         return self._bases
 
     _bases: torch.Tensor | None = None
