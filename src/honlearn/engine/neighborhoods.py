@@ -25,6 +25,8 @@ from honlearn.engine.adjacency import (
     stacked,
     without,
 )
+from honlearn.engine.reach import Reached, reached
+from honlearn.engine.runtime import Runtime
 from honlearn.engine.touched import Touched
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.jit import Integers, njit
@@ -175,6 +177,22 @@ class ExactNeighborhood:
         for before, rows in itertools.pairwise(needed):
             hops.append(self._hop(rows, before))
         return hops
+
+    def own_rows(self, run: Runtime, roots: NDArray[np.int32]) -> tuple[Hop, list[Reached]]:
+        """Return the first hop and the rows of all layers: of each learner, those near its own roots.
+
+        Roots [L, B] are not masked, and neighbours are of one part.
+        """
+        (part,) = self._parts
+        layers = reached(run, part, roots, self.n_layers)
+        return self._first._replace(rows=layers[0].rows), layers
+
+    @property
+    def convolution(self) -> tuple[Rows, NDArray[np.float32]] | None:
+        """The neighbours under a convolution, and the weights of loops; None where it is not that alone."""
+        if self.mask.active or self._loop is None or len(self._parts) != 1:
+            return None
+        return self._parts[0], self._loop
 
     def _masked_hops(self, roots: NDArray[np.int32], needed: list[NDArray[np.int32]]) -> list[Hop]:
         """Return the hops where each root [L, B] has rows of its own, behind those that are `needed`."""
