@@ -64,7 +64,7 @@ class GCNIIStack(Stack):
         found = near.convolution if isinstance(near, ExactNeighborhood) else None
         if found is not None and is_compiled(self.layers[0]) and len(self.layers[0]) == len(ctx.streams):
             roots = np.repeat(roots, len(ctx.streams) // len(roots), 0)
-            hop, rows = near.own_rows(ctx.run, roots)  # type: ignore[attr-defined]
+            hop, rows = near.rows_by_learner(roots)  # type: ignore[attr-defined]
             layers = ResidualLayers(rows, self._sites(ctx), self._betas)
             convolution = Convolution(*found, self.learner.alpha)
             return residual_layers(ctx.run, convolution, layers, self.first(ctx, hop), list(self.layers))
@@ -152,8 +152,7 @@ class GCNII(Learner):
         check_real(self.name, "theta", self.theta, 0, 100)
         check_real(self.name, "layer_decay", self.layer_decay, 0)
 
-    @property
-    def sums_over_rows(self) -> bool:
+    def sums_over_rows(self, near: Neighborhood) -> bool:
         """There is always a layer between the first convolution and the roots."""
         return True
 
