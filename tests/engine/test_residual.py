@@ -76,3 +76,20 @@ def test_threads_change_nothing(hon: HigherOrderNetwork) -> None:
             found.append([rows.detach().clone(), *gradients(stack, rows)])
     for a, b in zip(*found, strict=True):
         assert torch.equal(a, b)
+
+
+def test_two_calls_in_one_step_do_not_share_memory(hon: HigherOrderNetwork) -> None:
+    model = ensemble(hon, learner())
+    (near,), (stack,) = around(hon, model).of_kind, model.stacks
+    run, others = Runtime(n_threads=1), np.roll(ROOTS, 1, 0)
+
+    def rows(roots: np.ndarray[Any, np.dtype[np.int32]]) -> torch.Tensor:
+        return stack.represent(roots, near, ForwardContext(run, STREAMS, 4, training=True))
+
+    apart = [gradients(stack, rows(roots)) for roots in (ROOTS, others)]
+    for _ in range(2):
+        with run.step():
+            first, second = rows(ROOTS), rows(others)
+            together = gradients(stack, first + second)
+        for a, b, both in zip(*apart, together, strict=True):
+            torch.testing.assert_close(a + b, both, rtol=1e-5, atol=1e-6)
