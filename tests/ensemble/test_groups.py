@@ -20,7 +20,7 @@ from honlearn.ensemble.groups import Workers
 from honlearn.ensemble.loop import TrainingOptions
 from honlearn.ensemble.node_model import NodeModel
 from honlearn.ensemble.training import Trainer
-from honlearn.learners import GAT, GIN, SAGE, Learner
+from honlearn.learners import GAT, GCNII, GIN, SAGE, Learner
 from honlearn.sampling.relatives import RelativeSampler
 
 REFIT = dataclasses.replace(OPTIONS, refit=0.5, restart=False, max_epochs=6)
@@ -65,6 +65,8 @@ def test_groups_of_any_size_give_the_same_bytes(size: int, restart: bool) -> Non
     [
         GIN(widths=(9, 7)),
         GAT(widths=(8, 8), heads=2),
+        GCNII(widths=(9, 9, 9)),
+        SAGE(widths=(9, 7)),
         SAGE(widths=(9, 9, 9)),
         SAGE(widths=(9, 7), aggregator="max"),
         SAGE(widths=(9, 7), fan_outs=(3, 1)),

@@ -70,7 +70,7 @@ class _InputTable(torch.autograd.Function):
         for_roots: bool,
     ) -> torch.Tensor:
         learners, size, width = identity.shape
-        out = torch.empty(learners, size * (1 + for_roots), width)
+        out = run.buffer("input table", (learners, size * (1 + for_roots), width))
         run.each(_fill, learners, features, identity.detach(), matrix.detach(), out)
         ctx.stored = (run, features, tuple(identity.shape), tuple(matrix.shape))
         return out
@@ -81,6 +81,7 @@ class _InputTable(torch.autograd.Function):
         grad = grad.contiguous()
         grad_matrix = torch.empty(matrix_shape)
         # Of a table that is not for roots, the gradient of the identities is that of the table.
-        grad_identity = None if grad.shape[1] == identity_shape[1] else torch.empty(identity_shape)
+        is_whole = grad.shape[1] == identity_shape[1]
+        grad_identity = None if is_whole else run.buffer("identity gradient", identity_shape)
         run.each(_spread, len(grad), features, grad, grad_identity, grad_matrix)
         return None, None, grad if grad_identity is None else grad_identity, grad_matrix, None

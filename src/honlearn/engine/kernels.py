@@ -15,6 +15,38 @@ from honlearn.engine.hashing import Keys, hash32
 from honlearn.jit import Floats, Integers, njit
 
 
+@njit(error_model="numpy")
+def _longest(indptr: Integers) -> int:
+    """Return the number of entries of the longest row."""
+    most = 0
+    for row in range(len(indptr) - 1):
+        most = max(most, indptr[row + 1] - indptr[row])
+    return most
+
+
+@njit(inline="always", error_model="numpy")
+def _kept(
+    start: int,
+    end: int,
+    column: Integers,
+    weight: Floats,
+    scale: np.float32,
+    key: np.uint32,
+    threshold: np.uint32,
+    places: Integers,
+    factors: Floats,
+) -> int:
+    """List the entries of a row that are there and that dropout keeps; return how many.
+
+    Nothing branches on a random bit, which no processor foresees.
+    """
+    count = 0
+    for e in range(start, end):
+        places[count], factors[count] = column[e], weight[e] * scale
+        count += (column[e] >= 0) & (hash32(np.uint32(e), key) >= threshold)
+    return count
+
+
 @njit(fastmath={"contract", "nsz"}, error_model="numpy")
 def sum_rows(
     first: int,
@@ -31,7 +63,8 @@ def sum_rows(
     threshold: np.uint32,
 ) -> None:
     """out[l, r, offset : offset + d] = scale · Σ_e weights[e] · x[l, indices[e]] over the entries kept."""
-    width = x.shape[2]
+    width, most = x.shape[2], _longest(indptr) if threshold > 0 else 0
+    places, factors = np.empty(most + 1, np.int32), np.empty(most + 1, np.float32)
     for learner in range(first, last):
         table = x[learner if x.shape[0] > 1 else 0]
         column = indices[learner if indices.shape[0] > 1 else 0]
@@ -41,12 +74,24 @@ def sum_rows(
         for r in range(len(which)):
             target = out[learner, r, offset : offset + width]
             target[:] = 0
-            for e in range(indptr[which[r]], indptr[which[r] + 1]):
-                c = column[e]
-                if c < 0 or (threshold > 0 and hash32(np.uint32(e), key) < threshold):
+            start, end = indptr[which[r]], indptr[which[r] + 1]
+            if threshold > 0:
+                count = _kept(start, end, column, weight, scale, key, threshold, places, factors)
+                # Two at a time, in the same order: the sum is loaded and stored half as often.
+                for k in range(0, count - 1, 2):
+                    a, b = table[places[k]], table[places[k + 1]]
+                    w_a, w_b = factors[k], factors[k + 1]
+                    for j in range(width):
+                        target[j] = (target[j] + w_a * a[j]) + w_b * b[j]
+                if count % 2:
+                    a, w_a = table[places[count - 1]], factors[count - 1]
+                    for j in range(width):
+                        target[j] += w_a * a[j]
+                continue
+            for e in range(start, end):
+                if column[e] < 0:
                     continue
-                w = weight[e] * scale
-                source = table[c]
+                w, source = weight[e] * scale, table[column[e]]
                 for j in range(width):
                     target[j] += w * source[j]
 
@@ -67,7 +112,8 @@ def sum_rows_back(
     grad_x: Floats,
 ) -> None:
     """Add to grad_x[l, indices[e]] what :func:`sum_rows` spread from it; its transpose."""
-    width = grad_x.shape[2]
+    width, most = grad_x.shape[2], _longest(indptr) if threshold > 0 else 0
+    places, factors = np.empty(most + 1, np.int32), np.empty(most + 1, np.float32)
     for learner in range(first, last):
         table = grad_x[learner if grad_x.shape[0] > 1 else 0]
         column = indices[learner if indices.shape[0] > 1 else 0]
@@ -76,12 +122,18 @@ def sum_rows_back(
         key = keys[learner]
         for r in range(len(which)):
             source = grad[learner, r, offset : offset + width]
-            for e in range(indptr[which[r]], indptr[which[r] + 1]):
-                c = column[e]
-                if c < 0 or (threshold > 0 and hash32(np.uint32(e), key) < threshold):
+            start, end = indptr[which[r]], indptr[which[r] + 1]
+            if threshold > 0:
+                count = _kept(start, end, column, weight, scale, key, threshold, places, factors)
+                for k in range(count):
+                    target, w = table[places[k]], factors[k]
+                    for j in range(width):
+                        target[j] += w * source[j]
+                continue
+            for e in range(start, end):
+                if column[e] < 0:
                     continue
-                w = weight[e] * scale
-                target = table[c]
+                w, target = weight[e] * scale, table[column[e]]
                 for j in range(width):
                     target[j] += w * source[j]
 

@@ -25,12 +25,15 @@ from honlearn.engine.adjacency import (
     stacked,
     without,
 )
+from honlearn.engine.reach import Reached, only_rows, reached
 from honlearn.engine.touched import Touched
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.jit import Integers, njit
 
 # More than any network has.
 ALL_ROWS = 2**31
+# Where learners read more than this share of the nodes, all are computed.
+_MOST_OWN = 0.9
 
 
 class Hop(NamedTuple):
@@ -42,7 +45,8 @@ class Hop(NamedTuple):
     the same rows. `once`: rows of the layer before are read once, or hardly more often, so that a layer
     need not keep them for this one. `loop` float32 [R'] is the weight of a node itself, where it has one.
     Where there is `touched` (of `own` and of each part), places of a first layer are those of its entities.
-    `usual_rows` is how many rows a batch usually asks for, whatever it asks for now.
+    `usual_rows` is how many rows a batch usually asks for, whatever it asks for now. `own_rows`: there may
+    be no other rows than those that learners read, so that neighbours are summed before any product.
     """
 
     rows: NDArray[np.int32]
@@ -52,6 +56,7 @@ class Hop(NamedTuple):
     loop: NDArray[np.float32] | None = None
     touched: tuple[Touched, ...] | None = None
     usual_rows: int = ALL_ROWS
+    own_rows: bool = False
 
     @property
     def into(self) -> Rows:
@@ -118,7 +123,7 @@ class ExactNeighborhood:
     rows_a_root = 1
     is_exact = True
     usual_rows = ALL_ROWS
-    _computes_all = False
+    _computes_all = _computes_own = False
 
     def __init__(
         self,
@@ -151,6 +156,26 @@ class ExactNeighborhood:
         out._computes_all = True
         return out
 
+    def with_own_rows(self) -> ExactNeighborhood:
+        """Return the same where the first of two layers computes, for each learner, what its roots read.
+
+        That is for layers in which rows that nobody reads make no difference, not to a bit.
+        """
+        out = copy.copy(self)
+        out._computes_own = True
+        return out
+
+    def for_batches(self, rows: int) -> ExactNeighborhood:
+        """Return the same for batches that ask for so many rows."""
+        out = copy.copy(self)
+        out.usual_rows = rows
+        return out
+
+    @property
+    def n_entries(self) -> int:
+        """How many neighbours all nodes have."""
+        return sum(part.indices.shape[1] for part in self._parts)
+
     def _masked(self, network: HigherOrderNetwork, part: Rows, is_mean: bool) -> Rows:
         """Return the rows of a first layer for nodes as others read them, and behind them for roots."""
         before = entity_before(network)
@@ -166,6 +191,9 @@ class ExactNeighborhood:
     def hops(self, roots: NDArray[np.int32], streams: NDArray[np.uint64], step: int) -> list[Hop]:
         """Return the hops; layers before the last compute the rows that the next one reads."""
         roots = np.ascontiguousarray(roots, np.int32)
+        own = self._own_hops(roots) if self._computes_own and self.n_layers == 2 else None
+        if own is not None:
+            return own
         needed = [roots]
         for _ in range(self.n_layers - 1):
             needed.insert(0, self._reach(needed[0]))
@@ -175,6 +203,41 @@ class ExactNeighborhood:
         for before, rows in itertools.pairwise(needed):
             hops.append(self._hop(rows, before))
         return hops
+
+    def rows_by_learner(self, roots: NDArray[np.int32]) -> tuple[Hop, list[Reached]]:
+        """Return the first hop and the rows of all layers: of each learner, those near its own roots [L, B].
+
+        Roots are not masked.
+        """
+        layers = reached(self._parts, roots, self.n_layers)
+        return self._first._replace(rows=layers[0].rows), layers
+
+    @property
+    def convolution(self) -> tuple[Rows, NDArray[np.float32]] | None:
+        """The neighbours under a convolution, and the weights of loops; None where it is not that alone."""
+        if self.mask.active or self._loop is None or len(self._parts) != 1:
+            return None
+        return self._parts[0], self._loop
+
+    def _own_hops(self, roots: NDArray[np.int32]) -> list[Hop] | None:
+        """Return two hops over the rows that each learner reads; None where these are nearly all."""
+        first, ((rows, counts, place), _) = self.rows_by_learner(roots)
+        if rows.shape[1] > _MOST_OWN * self.n_nodes:
+            return None
+        places = np.take_along_axis(place, roots, 1)
+        if self.mask.active:
+            # Roots have rows of their own, behind the others; an empty row costs less than the first again.
+            rows[np.arange(rows.shape[1]) >= counts[:, None]] = self.n_nodes
+            places[:] = np.arange(rows.shape[1], rows.shape[1] + roots.shape[1])
+            rows = np.hstack([rows, roots + np.int32(self.n_nodes + 1)])
+        last = Hop(
+            np.arange(roots.size, dtype=np.int32).reshape(roots.shape),
+            single(roots.size, places.reshape(1, -1)),
+            tuple(only_rows(part, roots, place) for part in self._parts),
+            loop=None if self._loop is None else self._loop[roots.ravel()],
+            own_rows=True,
+        )
+        return [first._replace(rows=rows), last]
 
     def _masked_hops(self, roots: NDArray[np.int32], needed: list[NDArray[np.int32]]) -> list[Hop]:
         """Return the hops where each root [L, B] has rows of its own, behind those that are `needed`."""
@@ -208,7 +271,8 @@ class ExactNeighborhood:
 
     def _hop(self, rows: NDArray[np.int32], before: NDArray[np.int32]) -> Hop:
         if before is self._everyone:
-            return Hop(rows, self._own, self._parts, loop=self._loop, usual_rows=self.usual_rows)
+            given = (self._loop, None, self.usual_rows, self._computes_own)
+            return Hop(rows, self._own, self._parts, False, *given)
         place = np.full(self.n_nodes, -1, np.int32)
         place[before[0]] = np.arange(before.shape[1], dtype=np.int32)
         parts = tuple(part._replace(indices=place[part.indices]) for part in self._parts)

@@ -100,7 +100,8 @@ class _Product(torch.autograd.Function):
         x, weight = (tensor.detach() for tensor in ctx.saved_tensors)
         (run, rows), grad_x, grad = ctx.stored, None, grad.contiguous()
         if ctx.needs_input_grad[2]:
-            grad_x = torch.empty(x.shape)
+            shape = tuple(x.shape)
+            grad_x = torch.empty(shape) if run is None else run.buffer("product gradient", shape)
             _each(run, _by_rows, grad_x, rows, grad, weight.transpose(1, 2))
         grad_weight = torch.empty(weight.shape)
         _each(run, _over_rows, grad_weight, rows, x, grad)

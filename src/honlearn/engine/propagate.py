@@ -176,7 +176,8 @@ class _Gather(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Context, run: Runtime, hop: Hop, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         learners, keys = x.shape[0], np.zeros(x.shape[0], np.uint32)
-        out = tuple(torch.empty(learners, hop.rows.shape[1], x.shape[2]) for _ in range(1 + len(hop.parts)))
+        shape = (learners, hop.rows.shape[1], x.shape[2])
+        out = tuple(run.buffer("gathered", shape) for _ in range(1 + len(hop.parts)))
         for part, target in zip((hop.own, *hop.parts), out, strict=True):
             args = (*part, hop.rows, _array(x), _array(target), 0, np.float32(1), keys, np.uint32(0))
             run.each(kernels.sum_rows, learners, *args)

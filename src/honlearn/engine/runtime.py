@@ -123,7 +123,8 @@ class Runtime:
         if number == len(blocks):
             blocks.append(_Block(torch.empty(size)))
         elif blocks[number].memory.numel() < size:
-            blocks[number] = _Block(torch.empty(size))
+            # Sizes differ from step to step: with some to spare a block is not outgrown again and again.
+            blocks[number] = _Block(torch.empty(size + size // 8))
         return blocks[number]
 
     def emptied(self, tensor: torch.Tensor) -> None:

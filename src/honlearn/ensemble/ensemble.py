@@ -72,11 +72,18 @@ class Surroundings(NamedTuple):
         """Return what surrounds the roots for one kind."""
         return Surroundings((self.of_kind[kind],))
 
-    def with_all_rows(self, kinds: Sequence[Learner]) -> Surroundings:
+    def for_bag(self, kinds: Sequence[Learner]) -> Surroundings:
         """Return the same where no learner's numbers depend on the roots of others."""
         pairs = zip(self.of_kind, kinds, strict=True)
+        return Surroundings(tuple(_for_bag(near, kind) for near, kind in pairs))
+
+    def for_batches(self, rows: int) -> Surroundings:
+        """Return the same for batches that ask for so many rows."""
         return Surroundings(
-            tuple(_with_all_rows(near) if kind.sums_over_rows else near for near, kind in pairs)
+            tuple(
+                near.for_batches(rows) if isinstance(near, ExactNeighborhood) else near
+                for near in self.of_kind
+            )
         )
 
     @property
@@ -90,8 +97,10 @@ class Surroundings(NamedTuple):
         return all(near.is_exact for near in self.of_kind)
 
 
-def _with_all_rows(near: Any) -> Any:
-    return near.with_all_rows() if isinstance(near, ExactNeighborhood) else near
+def _for_bag(near: Any, kind: Learner) -> Any:
+    if not isinstance(near, ExactNeighborhood):
+        return near
+    return near.with_all_rows() if kind.sums_over_rows(near) else near.with_own_rows()
 
 
 def surroundings(network: HigherOrderNetwork, shape: Architecture, has_features: bool) -> Surroundings:

@@ -118,8 +118,9 @@ class NodeModel:
         def make(part: Part, options: TrainingOptions, schedule: Schedule, phase: str) -> Trainer:
             ensemble = Ensemble(part.shape, self.seed, part.learners, self.features)
             near = self.near if part.kind is None else self.near.only(part.kind)
+            near = near.for_batches(min(options.batch_size, len(examples)))
             if part.shape.variant == "bag" and not part.shape.shared:
-                near = near.with_all_rows(part.shape.kinds)
+                near = near.for_bag(part.shape.kinds)
             problem = Problem(near, self.sampler, examples, self.seed, part.learners)
             mark = "" if options.checkpoint is None else fingerprint(phase)
             return Trainer(ensemble, problem, options, run, schedule, mark)

@@ -160,9 +160,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Whether a learned vector stands for a hidden identity."""
         return True
 
-    @property
-    def sums_over_rows(self) -> bool:
-        """Whether weights are trained by sums over rows of other nodes than the roots, in torch.
+    def sums_over_rows(self, near: Neighborhood) -> bool:
+        """Return whether weights are trained by sums over rows of other nodes than the roots, in torch.
 
         How such a sum is rounded depends on how many rows there are.
         """

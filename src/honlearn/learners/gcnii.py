@@ -26,7 +26,8 @@ from honlearn.engine.adjacency import normalized_adjacency
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.neighborhoods import ExactNeighborhood, Hop, Neighborhood, SelfMask
 from honlearn.engine.products import product
-from honlearn.engine.propagate import drop, gather, take
+from honlearn.engine.propagate import Dropout, drop, gather, is_compiled, take
+from honlearn.engine.residual import Convolution, ResidualLayers, residual_layers
 from honlearn.engine.weights import Generators, glorot
 from honlearn.errors import ParameterError, check_real
 from honlearn.hon.network import HigherOrderNetwork
@@ -60,18 +61,38 @@ class GCNIIStack(Stack):
 
     def represent(self, roots: NDArray[np.int32], near: Neighborhood, ctx: ForwardContext) -> torch.Tensor:
         """Return h of the roots [1|L, B] for each learner: [L, B, d]."""
-        run, alpha, rate = ctx.run, self.learner.alpha, float(self.learner.hidden_dropout or 0)
-        hop, *later = near.hops(roots, ctx.streams, ctx.step)
+        found = near.convolution if isinstance(near, ExactNeighborhood) else None
+        if found is not None and is_compiled(self.layers[0]) and len(self.layers[0]) == len(ctx.streams):
+            roots = np.repeat(roots, len(ctx.streams) // len(roots), 0)
+            hop, rows = near.rows_by_learner(roots)  # type: ignore[attr-defined]
+            layers = ResidualLayers(rows, self._sites(ctx), self._betas)
+            convolution = Convolution(*found, self.learner.alpha)
+            return residual_layers(ctx.run, convolution, layers, self.first(ctx, hop), list(self.layers))
+        return self._by_tensors(near.hops(roots, ctx.streams, ctx.step), ctx)
+
+    def _by_tensors(self, hops: Sequence[Hop], ctx: ForwardContext) -> torch.Tensor:
+        """Return what :func:`residual_layers` does, in tensor operations."""
+        run, alpha, sites = ctx.run, self.learner.alpha, self._sites(ctx)
+        hop, *later = hops
         first = h = self.first(ctx, hop)
-        for number, (weight, after) in enumerate(zip(self.layers, later, strict=True), 1):
-            h = drop(run, hop.rows, h, ctx.site(number - 1, "hidden", rate))
+        for weight, after, site, beta in zip(self.layers, later, sites, self._betas, strict=False):
+            h = drop(run, hop.rows, h, site)
             hop = after
             own, sums = gather(run, hop, h)
             first = take(run, hop, first)
             z = (1 - alpha) * (loops(hop, own) + sums) + alpha * first
-            beta = math.log(self.learner.theta / number + 1)
             h = torch.relu((1 - beta) * z + beta * product(run, z, weight))
-        return drop(run, hop.rows, h, ctx.site(len(later), "hidden", rate))
+        return drop(run, hop.rows, h, sites[-1])
+
+    @property
+    def _betas(self) -> list[float]:
+        """How much the weights of each layer change it."""
+        return [math.log(self.learner.theta / number + 1) for number in range(1, len(self.layers) + 1)]
+
+    def _sites(self, ctx: ForwardContext) -> list[Dropout]:
+        """Return the dropout sites: after the first convolution and after each layer."""
+        rate = float(self.learner.hidden_dropout or 0)
+        return [ctx.site(number, "hidden", rate) for number in range(len(self.layers) + 1)]
 
 
 @dataclass(eq=False, repr=False)
@@ -131,8 +152,7 @@ class GCNII(Learner):
         check_real(self.name, "theta", self.theta, 0, 100)
         check_real(self.name, "layer_decay", self.layer_decay, 0)
 
-    @property
-    def sums_over_rows(self) -> bool:
+    def sums_over_rows(self, near: Neighborhood) -> bool:
         """There is always a layer between the first convolution and the roots."""
         return True
 

@@ -51,7 +51,7 @@ class MeanLayer(Layer):
             return looked_up.rows(activated=False) if self.shape.last else looked_up
         if isinstance(x, Lookups) and not hop.once:
             x = x.rows()
-        if not isinstance(x, Lookups) and transforms_first(hop, x.shape[2], self.into.shape[2]):
+        if not isinstance(x, Lookups) and self._transforms_first(hop, x.shape[2]):
             tables = (
                 product(ctx.run, x, self.own),
                 product(ctx.run, x, self.into),
@@ -67,8 +67,14 @@ class MeanLayer(Layer):
         z = z + self.bias[:, None]
         return z if self.shape.last else self.drop_hidden(ctx, hop, torch.relu(z))
 
+    def _transforms_first(self, hop: Hop, width: int) -> bool:
+        if hop.own_rows:
+            return False
+        nodes, entries = len(hop.parts[0].indptr) - 1, sum(part.indices.shape[1] for part in hop.parts)
+        return transforms_first(nodes, entries, hop.usual_rows, width, self.into.shape[2])
 
-def transforms_first(hop: Hop, width: int, narrow: int) -> bool:
+
+def transforms_first(nodes: int, entries: int, usual_rows: int, width: int, narrow: int) -> bool:
     """Return whether to multiply all inputs by the weights before neighbours are summed, which is the same.
 
     It sums rows of `narrow` in place of `width` numbers, but multiplies the input of every node and not the
@@ -76,15 +82,12 @@ def transforms_first(hop: Hop, width: int, narrow: int) -> bool:
     multiplied in a matrix product. The sizes of the network and of a usual batch decide, never the batch at
     hand: a row would be rounded otherwise in other company.
     """
-    nodes = len(hop.parts[0].indptr) - 1
-    asked = min(nodes, hop.usual_rows)
-    entries = sum(part.indices.shape[1] for part in hop.parts) * (asked / max(nodes, 1))
-    return bool(
-        _MULTIPLIED * entries * (width - narrow) > (nodes - asked) * width * narrow * (1 + len(hop.parts))
-    )
+    asked = min(nodes, usual_rows)
+    read = entries * (asked / max(nodes, 1))
+    return _MULTIPLIED * read * (width - narrow) > (nodes - asked) * width * narrow * (1 + _DIRECTIONS)
 
 
-_MULTIPLIED = 8
+_MULTIPLIED, _DIRECTIONS = 8, 2
 
 
 class MaxPoolLayer(Layer):
@@ -198,6 +201,14 @@ class SAGE(Learner):
     def masks_by_vector(self) -> bool:
         """A root reads nothing in place of its identity: the bias of its own part learns what that means."""
         return False
+
+    def sums_over_rows(self, near: Neighborhood) -> bool:
+        """Return whether rows of other nodes than the roots are multiplied, in torch."""
+        is_known = len(self.layer_widths) == 2 and self.aggregator == "mean"
+        if not is_known or not isinstance(near, ExactNeighborhood):
+            return super().sums_over_rows(near)
+        width, narrow = self.layer_widths[0], split_width(self.width, 3)[1]
+        return transforms_first(near.n_nodes, near.n_entries, near.usual_rows, width, narrow)
 
     def neighborhood(self, network: HigherOrderNetwork, mask: SelfMask) -> Neighborhood:
         """Return whole or sampled neighbourhoods, in- and out-neighbours apart."""
