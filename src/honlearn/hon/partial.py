@@ -191,12 +191,13 @@ def divide_without_keys(
     part: Windows | Trie, codes: NDArray[np.int64] | None, vocabulary: int, order: int, edges: list[int]
 ) -> list[Range]:
     """Return the grams of a part by the codes of the whole, in ranges of their oldest entity."""
-    trie = _trie(part, order)
+    trie = trie_of(part, order)
     codes = np.arange(len(trie[0])) if codes is None else codes
     return divide_trie(trie, codes, vocabulary, edges)
 
 
-def _trie(part: Windows | Trie, order: int) -> Trie:
+def trie_of(part: Windows | Trie, order: int) -> Trie:
+    """Return the trie of a part, which stays as it is."""
     if not isinstance(part, Windows):
         return part
     # The trie takes the arrays over; what a worker keeps must stay as it is, should the task be repeated.

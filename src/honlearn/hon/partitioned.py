@@ -10,6 +10,7 @@ to this process, summed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +47,7 @@ _LEAST_DIVIDED = 1 << 16
 
 
 @dataclass
-class _Part:
+class Part:
     """A part that was counted: its summary, and a handle of its windows."""
 
     summary: Summary
@@ -56,26 +57,42 @@ class _Part:
 
 def count_on(source: Paths | PathStream, order: int, pool: Executor) -> tuple[Trie, Vocabulary]:
     """Return the counts of all grams of up to `order` + 1 entities, and the names of the entities."""
-    parts: list[_Part] = []
+    with counted_parts(source, order, pool) as (parts, vocabulary):
+        return gathered(source, parts, order, vocabulary, pool), vocabulary
+
+
+@contextmanager
+def counted_parts(
+    source: Paths | PathStream, order: int, pool: Executor
+) -> Iterator[tuple[list[Part], Vocabulary]]:
+    """Count all parts, number their entities, and keep their windows with the workers for a block."""
+    parts: list[Part] = []
     try:
         parts += _counted(source, order, pool)
-        if not parts:
-            return count_trie(source, order, 1), source.vocabulary
         vocabulary = _numbered(parts, source)
         _check(parts, source)
-        n = len(vocabulary)
-        if n > capacity(order) or not all(part.summary.packed for part in parts):
-            return _without_keys(parts, order, n, pool), vocabulary
-        return _ranges(parts, order, n, pool), vocabulary
+        yield parts, vocabulary
     finally:
         pool.release([part.windows for part in parts])
 
 
-def _counted(source: Paths | PathStream, order: int, pool: Executor) -> list[_Part]:
+def gathered(
+    source: Paths | PathStream, parts: list[Part], order: int, vocabulary: Vocabulary, pool: Executor
+) -> Trie:
+    """Return the sum of all parts, in this process."""
+    n = len(vocabulary)
+    if not parts:
+        return count_trie(source, order, 1)
+    if n > capacity(order) or not all(part.summary.packed for part in parts):
+        return _without_keys(parts, order, n, pool)
+    return _ranges(parts, order, n, pool)
+
+
+def _counted(source: Paths | PathStream, order: int, pool: Executor) -> list[Part]:
     """Return all parts, in the order of the source; the error of the first that fails is raised."""
     found = partitions_of(source, pool.n_workers) if isinstance(source, PathStream) else None
     begun: list[tuple[Any, Any]] = []
-    parts: list[_Part] = []
+    parts: list[Part] = []
     total = None if found is None else len(found)
     name, show = (source.name, source.show) if isinstance(source, PathStream) else ("paths", False)
     with progress(f"counting {name}", total, show=show if total else False) as advance:
@@ -97,9 +114,9 @@ def _counted(source: Paths | PathStream, order: int, pool: Executor) -> list[_Pa
     return parts
 
 
-def _take(begun: list[tuple[Any, Any]], parts: list[_Part], pool: Executor, advance: Advance) -> None:
+def _take(begun: list[tuple[Any, Any]], parts: list[Part], pool: Executor, advance: Advance) -> None:
     summary, windows = begun[0]
-    parts.append(_Part(pool.get(summary), windows))
+    parts.append(Part(pool.get(summary), windows))
     pool.release([summary])
     begun.pop(0)
     advance(1)
@@ -119,7 +136,7 @@ def _batches(source: Paths | PathStream) -> Iterator[list[PathChunk]]:
         yield batch
 
 
-def _numbered(parts: list[_Part], source: Paths | PathStream) -> Vocabulary:
+def _numbered(parts: list[Part], source: Paths | PathStream) -> Vocabulary:
     """Return all names by first appearance, and give each part the codes of its entities among them."""
     interner = Interner(None)
     for part in parts:
@@ -128,10 +145,10 @@ def _numbered(parts: list[_Part], source: Paths | PathStream) -> Vocabulary:
             data, offsets = np.frombuffer(names.data.tobytes(), np.uint8), names.offsets.copy()
             codes = interner.intern(data, offsets[:-1], offsets[1:])
             part.codes = codes.astype(np.int64)
-    return interner.freeze() if parts[0].codes is not None else source.vocabulary
+    return interner.freeze() if parts and parts[0].codes is not None else source.vocabulary
 
 
-def _check(parts: list[_Part], source: Paths | PathStream) -> None:
+def _check(parts: list[Part], source: Paths | PathStream) -> None:
     """Raise for a source without a path, or with so many that sums would overflow."""
     if isinstance(source, PathStream) and not any(part.summary.paths for part in parts):
         raise source.nothing(sum(part.summary.dropped for part in parts))
@@ -139,7 +156,7 @@ def _check(parts: list[_Part], source: Paths | PathStream) -> None:
         raise InputError("the counts of the paths add up to more than 2**62 steps; divide them all")
 
 
-def _ranges(parts: list[_Part], order: int, vocabulary: int, pool: Executor) -> Trie:
+def _ranges(parts: list[Part], order: int, vocabulary: int, pool: Executor) -> Trie:
     """Return the trie of all windows, divided by key and summed on the workers."""
     bits = (vocabulary + FIRST - 1).bit_length()
     edges = _edges(parts, order, bits, pool.n_workers)
@@ -174,7 +191,7 @@ def _summed(
         pool.release([*sums, *(handle for row in pieces for handle in row)])
 
 
-def _edges(parts: list[_Part], order: int, bits: int, ranges: int) -> NDArray[np.uint64]:
+def _edges(parts: list[Part], order: int, bits: int, ranges: int) -> NDArray[np.uint64]:
     """Return where the ranges of keys begin, after the first, so that each has about as many windows."""
     whole = sum(part.summary.size for part in parts)
     if whole < _LEAST_DIVIDED or ranges == 1:
@@ -191,9 +208,9 @@ def _edges(parts: list[_Part], order: int, bits: int, ranges: int) -> NDArray[np
     return np.unique(joined[order_of][places])
 
 
-def _without_keys(parts: list[_Part], order: int, vocabulary: int, pool: Executor) -> Trie:
+def _without_keys(parts: list[Part], order: int, vocabulary: int, pool: Executor) -> Trie:
     """Return the sum of the tries of all parts, divided by their oldest entity and summed on the workers."""
-    edges = _entity_edges(parts, order, pool.n_workers)
+    edges = entity_edges(parts, order, pool.n_workers, np.arange(vocabulary))
     calls = [(part.windows, part.codes, vocabulary, order, edges) for part in parts]
     return join_ranges(_summed(pool, divide_without_keys, calls, len(edges) + 1, _sum_tries, vocabulary))
 
@@ -202,12 +219,12 @@ def _sum_tries(vocabulary: int, *parts: Range) -> list[Levels]:
     return [sum_trie_range(vocabulary, *parts)]
 
 
-def _entity_edges(parts: list[_Part], order: int, ranges: int) -> list[int]:
-    """Return the entities at which ranges begin, after the first, so that each has about as many grams."""
+def entity_edges(parts: list[Part], order: int, ranges: int, ranks: NDArray[np.int64]) -> list[int]:
+    """Return the ranks of entities at which ranges begin, after the first, with about as many grams each."""
     found = []
     for part in parts:
         oldest = part.summary.oldest(order)
-        found.append(oldest if part.codes is None else part.codes[oldest])
+        found.append(ranks[oldest if part.codes is None else part.codes[oldest]])
     joined = np.sort(np.concatenate(found))
     places = len(joined) * np.arange(1, ranges) // ranges
     return [] if not len(joined) else [int(edge) for edge in np.unique(joined[places]) if edge]
