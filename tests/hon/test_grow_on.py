@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import honlearn as hl
 from honlearn.executors.here import Here
-from honlearn.hon import family_network, grow_on, partitioned
+from honlearn.hon import family_network, grow_on, part_names, partitioned
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.paths import partitions
 
@@ -49,6 +49,7 @@ def always_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partitions, "LEAST_BYTES", 16)
     monkeypatch.setattr(partitioned, "_CODES_AT_ONCE", 7)
     monkeypatch.setattr(grow_on, "LEAST_FINISHED_APART", 0)
+    monkeypatch.setattr(part_names, "_MOST_ALONE", 2)
 
 
 def bytes_of(network: HigherOrderNetwork, folder: Path) -> bytes:

@@ -28,7 +28,7 @@ from honlearn.hon.false_discovery import q_values
 from honlearn.hon.family_network import KeptRange, RangeNetwork
 from honlearn.hon.kept_grams import KeptGrams, keep
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.partitioned import Part, counted_parts, entity_edges, gathered
+from honlearn.hon.partitioned import CountedParts, counted_parts, entity_edges, gathered
 from honlearn.hon.statistics import ContextStatistics, GrowParameters
 from honlearn.paths.paths import Paths
 from honlearn.paths.stream import PathStream
@@ -60,15 +60,16 @@ class _Tested:
 def grow_on(source: Paths | PathStream, parameters: GrowParameters, pool: Executor) -> HigherOrderNetwork:
     """Return the network of paths by a rule, from counts of its order."""
     order = parameters.order
-    with counted_parts(source, order, pool) as (parts, vocabulary):
-        if sum(part.summary.size for part in parts) < LEAST_FINISHED_APART:
-            counts = GramCounts(gathered(source, parts, order, vocabulary, pool), vocabulary)
+    with counted_parts(source, order, pool) as counted:
+        vocabulary = counted.vocabulary
+        if not counted.groups or counted.size < LEAST_FINISHED_APART:
+            counts = GramCounts(gathered(source, counted, order, pool), vocabulary)
             return counts.grow_by(parameters)
         by_name = vocabulary.sorted_codes()
         rank = np.empty(len(vocabulary), np.int64)
         rank[by_name] = np.arange(len(by_name))
         with _held(pool) as held:
-            ranges = _divided(parts, order, rank, pool, held)
+            ranges = _divided(counted, order, rank, pool, held)
             tested = _by_evidence if parameters.alpha is not None else _by_threshold
             kept = tested(ranges, parameters, pool, held)
             return _finished(vocabulary, by_name[ranges.used[by_name]], rank, ranges, kept, parameters, pool)
@@ -93,21 +94,18 @@ def _all(pool: Executor, function: Callable[..., Any], calls: list[tuple[Any, ..
 
 
 def _divided(
-    parts: list[Part], order: int, rank: NDArray[np.int64], pool: Executor, held: list[Any]
+    counted: CountedParts, order: int, rank: NDArray[np.int64], pool: Executor, held: list[Any]
 ) -> _Ranges:
     """Divide the grams of all parts by the newest entity of their contexts, and sum each range."""
-    edges = entity_edges(parts, order, pool.n_workers, rank)
+    edges = entity_edges(counted, order, pool.n_workers, rank)
     pieces: list[list[Any]] = []
     bits: list[Any] = []
     families: list[Any] = []
     with _held(pool) as begun:
-        for part in parts:
-            ranks = rank if part.codes is None else rank[part.codes]
-            pieces.append(
-                pool.submit(
-                    tasks.divide_part, part.windows, part.codes, ranks, order, edges, pieces=len(edges) + 1
-                )
-            )
+        facts = counted.parts, counted.spread(None, pool), counted.spread(rank, pool)
+        for part, codes, ranks in zip(*facts, strict=True):
+            call = part.windows, codes, ranks, order, edges
+            pieces.append(pool.submit(tasks.divide_part, *call, pieces=len(edges) + 1))
             begun += pieces[-1]
         for column in zip(*pieces, strict=True):
             one, two = pool.submit(tasks.sum_parts, len(rank), *column, pieces=2)
