@@ -246,8 +246,8 @@ def count_grams(
     >>> count_grams(paths, memory="10MB").grow() == count_grams(paths).grow()
     True
     """
-    order = _order("count_grams", order)
-    source = _source(paths, n_workers, memory, executor, reader_options)
+    order = checked_order("count_grams", order)
+    source = counted_source(paths, n_workers, memory, executor, reader_options)
     if not is_here(executor):
         from honlearn.hon.partitioned import count_on
 
@@ -257,7 +257,8 @@ def count_grams(
     return GramCounts(count_trie(source, order, n_workers, most), source.vocabulary)
 
 
-def _order(owner: str, order: int) -> int:
+def checked_order(owner: str, order: int) -> int:
+    """Return the order that was given to `owner`; raise for what is none."""
     return check_integer(owner, "order", order, 1, MAX_ORDER)
 
 
@@ -265,7 +266,7 @@ def _bytes(memory: int | str) -> int:
     return parse_size("count_grams", "memory", memory, LEAST_MEMORY)
 
 
-def _source(
+def counted_source(
     paths: Any, n_workers: int, memory: int | str | None, executor: Any, reader_options: Mapping[str, Any]
 ) -> Paths | PathStream:
     """Return the paths that are counted, once it is clear that they can be counted as asked."""
@@ -330,8 +331,8 @@ def grow(
     [['A', 'C|A', 5], ['B', 'C|B', 5], ['C', 'D', 5], ['C', 'E', 5], ['C|A', 'D', 5], ['C|B', 'E', 5]]
     """
     if isinstance(order, int) and not is_here(executor):
-        parameters = GrowParameters.of("grow", _order("grow", order), tau, min_support, alpha)
-        source = _source(paths, n_workers, memory, executor, reader_options)
+        parameters = GrowParameters.of("grow", checked_order("grow", order), tau, min_support, alpha)
+        source = counted_source(paths, n_workers, memory, executor, reader_options)
         from honlearn.hon.grow_on import grow_on
 
         with open_executor(executor) as pool:

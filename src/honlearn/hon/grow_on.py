@@ -57,22 +57,52 @@ class _Tested:
     concentrations: list[float]
 
 
+@dataclass(frozen=True)
+class Nodes:
+    """The nodes of a network in their order: names of entities, and the entities of each, newest first."""
+
+    names: Vocabulary
+    gram_offsets: NDArray[np.int64]
+    grams: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A network on the workers: its nodes, handles of the rows of each range, and where these begin.
+
+    ``entities[r]`` and ``contexts[r]`` are the first nodes of range r of either kind.
+    """
+
+    nodes: Nodes
+    blocks: list[Any]
+    entities: list[int]
+    contexts: list[int]
+
+
 def grow_on(source: Paths | PathStream, parameters: GrowParameters, pool: Executor) -> HigherOrderNetwork:
     """Return the network of paths by a rule, from counts of its order."""
     order = parameters.order
     with counted_parts(source, order, pool) as counted:
-        vocabulary = counted.vocabulary
         if not counted.groups or counted.size < LEAST_FINISHED_APART:
-            counts = GramCounts(gathered(source, counted, order, pool), vocabulary)
+            counts = GramCounts(gathered(source, counted, order, pool), counted.vocabulary)
             return counts.grow_by(parameters)
-        by_name = vocabulary.sorted_codes()
-        rank = np.empty(len(vocabulary), np.int64)
-        rank[by_name] = np.arange(len(by_name))
-        with _held(pool) as held:
-            ranges = _divided(counted, order, rank, pool, held)
-            tested = _by_evidence if parameters.alpha is not None else _by_threshold
-            kept = tested(ranges, parameters, pool, held)
-            return _finished(vocabulary, by_name[ranges.used[by_name]], rank, ranges, kept, parameters, pool)
+        with finished_apart(counted, parameters, pool) as made:
+            return _network(made.nodes, [pool.get(handle) for handle in made.blocks], parameters)
+
+
+@contextmanager
+def finished_apart(counted: CountedParts, parameters: GrowParameters, pool: Executor) -> Iterator[Finished]:
+    """Make a network whose rows stay with the workers for a block."""
+    vocabulary = counted.vocabulary
+    by_name = vocabulary.sorted_codes()
+    rank = np.empty(len(vocabulary), np.int64)
+    rank[by_name] = np.arange(len(by_name))
+    with _held(pool) as held:
+        ranges = _divided(counted, parameters.order, rank, pool, held)
+        tested = _by_evidence if parameters.alpha is not None else _by_threshold
+        chosen = tested(ranges, parameters, pool, held)
+        entities = by_name[ranges.used[by_name]]
+        yield _finished(vocabulary, entities, rank, ranges, chosen, parameters, pool, held)
 
 
 @contextmanager
@@ -171,44 +201,46 @@ def _finished(
     tested: _Tested,
     parameters: GrowParameters,
     pool: Executor,
-) -> HigherOrderNetwork:
-    """Return the network of the contexts that pass, its rows made on the workers; `entities` by name."""
+    held: list[Any],
+) -> Finished:
+    """Number the nodes of the contexts that pass, and have their rows made; `entities` by name."""
     kept = keep(tested.grams, parameters)
     node = np.full(len(vocabulary) + 1, -1, np.int32)
     node[entities] = np.arange(len(entities))
     arranged = arrange(node[kept.grams], kept.lengths, len(entities))
     kept = KeptGrams(kept.grams[arranged], kept.lengths[arranged], kept.extended[arranged])
-    numbers = np.arange(len(entities), len(entities) + len(kept.grams), dtype=np.int32)
-    with _held(pool) as held:
-        held.append(pool.share(ContextIndex(node[:-1], kept.grams, numbers)))
-        base = rank[kept.grams[:, 0]]
-        at = [0, *np.searchsorted(base, ranges.edges).tolist(), len(base)]
-        calls = []
-        for r, (start, stop) in enumerate(pairwise(at)):
-            mine = KeptRange(kept.grams[start:stop], base[start:stop], kept.extended[start:stop])
-            facts = parameters, tested.q[r], tested.concentrations, *tested.tests[r]
-            calls.append((ranges.handles[r], held[0], mine, *facts))
-        blocks: list[RangeNetwork] = [found for (found,) in _all(pool, tasks.range_network, calls)]
-    return _network(vocabulary.take(entities), node[kept.grams], kept.lengths, blocks, parameters)
+    n = len(entities)
+    numbers = np.arange(n, n + len(kept.grams), dtype=np.int32)
+    index = pool.share(ContextIndex(node[:-1], kept.grams, numbers))
+    held.append(index)
+    base = rank[kept.grams[:, 0]]
+    at = [0, *np.searchsorted(base, ranges.edges).tolist(), len(base)]
+    blocks = []
+    for r, (start, stop) in enumerate(pairwise(at)):
+        mine = KeptRange(kept.grams[start:stop], base[start:stop], kept.extended[start:stop])
+        facts = parameters, tested.q[r], tested.concentrations, *tested.tests[r]
+        blocks += pool.submit(tasks.range_network, ranges.handles[r], index, mine, *facts, pieces=1)
+    held += blocks
+    grams = node[kept.grams]
+    nodes = Nodes(
+        vocabulary.take(entities),
+        np.concatenate([np.arange(n + 1), n + np.cumsum(kept.lengths)]).astype(np.int64),
+        np.concatenate([np.arange(n), grams[grams >= 0]]).astype(np.int32),
+    )
+    firsts = [0, *np.searchsorted(rank[entities], ranges.edges).tolist()]
+    return Finished(nodes, blocks, firsts, [n + start for start in at[:-1]])
 
 
-def _network(
-    names: Vocabulary,
-    grams: NDArray[np.int32],
-    lengths: NDArray[np.int64],
-    blocks: list[RangeNetwork],
-    parameters: GrowParameters,
-) -> HigherOrderNetwork:
+def _network(nodes: Nodes, blocks: list[RangeNetwork], parameters: GrowParameters) -> HigherOrderNetwork:
     """Return the network of the blocks of all ranges: the rows of entities first, then those of contexts."""
-    n = len(names)
     rows = [block.entities for block in blocks] + [block.contexts for block in blocks]
     each, indices, weights = (np.concatenate(columns) for columns in zip(*rows, strict=True))
     known = [block.statistics for block in blocks]
     statistics = {name: np.concatenate([one[name] for one in known]) for name in known[0]}
     return HigherOrderNetwork(
-        names,
-        np.concatenate([np.arange(n + 1), n + np.cumsum(lengths)]).astype(np.int64),
-        np.concatenate([np.arange(n), grams[grams >= 0]]).astype(np.int32),
+        nodes.names,
+        nodes.gram_offsets,
+        nodes.grams,
         np.concatenate([[0], np.cumsum(each)]),
         indices,
         weights,
