@@ -83,8 +83,8 @@ def grow(
         str | None,
         typer.Option(
             metavar="E",
-            help="Work on parts of the files apart: a number of local processes, ray, ray://HOST:PORT, dask or "
-            "the address of its scheduler; the network is the same.",
+            help="Where parts of the files are worked on: a number of local processes, ray, ray://HOST:PORT, "
+            "dask or the address of its scheduler; the network is the same.",
             show_default=False,
         ),
     ] = None,
