@@ -160,11 +160,12 @@ def work_of(file: Path, order: int, apart: bool, **rule: Any) -> Callable[[Any],
         return count_grams(str(file), order, executor=pool)
 
     def finish(pool: Any) -> Any:
-        before, grow_on.LEAST_FINISHED_APART = grow_on.LEAST_FINISHED_APART, 0
+        before = grow_on.LEAST_FINISHED_APART, grow_on.LEAST_TESTED_APART
+        grow_on.LEAST_FINISHED_APART = grow_on.LEAST_TESTED_APART = 0
         try:
             return grow(str(file), order, executor=pool, **rule)
         finally:
-            grow_on.LEAST_FINISHED_APART = before
+            grow_on.LEAST_FINISHED_APART, grow_on.LEAST_TESTED_APART = before
 
     return finish if apart else count
 

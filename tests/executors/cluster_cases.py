@@ -64,6 +64,7 @@ def check_growing(spec: Any, folder: Path, monkeypatch: Any) -> None:
     """Networks finished on the workers, by both rules, also while a worker dies."""
     monkeypatch.setattr(partitions, "LEAST_BYTES", 1 << 12)
     monkeypatch.setattr("honlearn.hon.grow_on.LEAST_FINISHED_APART", 0)
+    monkeypatch.setattr("honlearn.hon.grow_on.LEAST_TESTED_APART", 0)
     starts = np.random.default_rng(0).integers(0, 40, (4000, 2)).tolist()
     paths = [[f"n{i}", f"n{j}", f"n{(i + j) % 40}", f"n{(i * j) % 9}"] for i, j in starts]
     file = folder / "paths.txt"

@@ -49,6 +49,7 @@ def always_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partitions, "LEAST_BYTES", 16)
     monkeypatch.setattr(partitioned, "_CODES_AT_ONCE", 7)
     monkeypatch.setattr(grow_on, "LEAST_FINISHED_APART", 0)
+    monkeypatch.setattr(grow_on, "LEAST_TESTED_APART", 0)
     monkeypatch.setattr(part_names, "_MOST_ALONE", 2)
 
 

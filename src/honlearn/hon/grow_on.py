@@ -4,7 +4,7 @@ In: paths, the rule by which contexts are kept, and an executor. Out: the networ
 holds all grams: each worker has the contexts that end in a range of entities with all that their tests read
 (:mod:`honlearn.hon.families`), and this one has the names, 8 bytes per tested context, and the network.
 
-Few grams are gathered and finished here, which costs less: see :data:`LEAST_FINISHED_APART`.
+Few grams are gathered and finished here, which costs less.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ from honlearn.paths.stream import PathStream
 from honlearn.paths.vocabulary import Vocabulary
 
 LEAST_FINISHED_APART = 1 << 24
-"""Windows, summed over parts, from which on a network is finished on the workers."""
+"""Windows, summed over parts, from which on a network by GrowHON's rule is finished on the workers."""
+
+LEAST_TESTED_APART = 1 << 17
+"""The same by evidence, whose tests take longer than all else."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,8 @@ def grow_on(source: Paths | PathStream, parameters: GrowParameters, pool: Execut
     """Return the network of paths by a rule, from counts of its order."""
     order = parameters.order
     with counted_parts(source, order, pool) as counted:
-        if not counted.groups or counted.size < LEAST_FINISHED_APART:
+        least = LEAST_FINISHED_APART if parameters.alpha is None else LEAST_TESTED_APART
+        if not counted.groups or counted.size < least:
             counts = GramCounts(gathered(source, counted, order, pool), counted.vocabulary)
             return counts.grow_by(parameters)
         with finished_apart(counted, parameters, pool) as made:
