@@ -2,10 +2,13 @@
 
     python benchmarks/bench_executors.py [--preset air|thousandth] [--scale 0.01] [--file F] [--order 2]
                                          [--executor 1 --executor ray …] [--repeat 3] [--json FILE]
+                                         [--workers 2] [--apart]
 
 Workers are up and have counted a small file before the clock starts; what that took is `start`. CPU seconds
 are those of this process and of all that it has started, peak memory that of the largest worker. The last
-lines are the figures of the model of the cost in docs/scaling.md: each phase alone, in one process.
+lines are the figures of the model of the cost in docs/scaling.md: each phase alone, in one process, first of
+counting, then of growing a network (by GrowHON's rule, and by evidence) that is finished on the workers. With
+``--apart`` the executors grow such a network, too, instead of counting.
 """
 
 from __future__ import annotations
@@ -15,14 +18,20 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 from inputs import OWN, PRESETS, path_file
 
 from honlearn.executors import open_executor
-from honlearn.hon.build import count_grams
+from honlearn.executors.here import Here
+from honlearn.hon import grow_on
+from honlearn.hon.build import count_grams, grow
+from honlearn.hon.network import HigherOrderNetwork
 
 
 def family() -> list[Any]:
@@ -56,68 +65,109 @@ def peak_of(pid: int) -> float:
 
 
 def arrays_of(counts: Any) -> list[bytes]:
+    """Return all bytes of counts or of a network."""
+    if isinstance(counts, HigherOrderNetwork):
+        return [array.tobytes() for array in (counts.indptr, counts.indices, counts.weights, counts.grams)]
     """Return the counts as bytes."""
     levels = [array.tobytes() for level in counts.levels for array in vars(level).values()]
     return [*levels, counts.vocabulary.data.tobytes()]
 
 
-def measure(spec: str, file: Path, small: Path, order: int, repeat: int) -> tuple[dict[str, Any], Any]:
-    """Return a row of figures, the best of so many, and the counts."""
+def measure(spec: str, file: Path, small: Path, options: Any) -> tuple[dict[str, Any], Any]:
+    """Return a row of figures, the best of so many, and the counts or the network."""
+    work, warm = (work_of(one, options.order, options.apart) for one in (file, small))
     begun = time.perf_counter()
     with open_executor(spec) as pool:
         where = None if spec == "1" else pool
-        count_grams(str(small), order, executor=where)
+        warm(where)
         start = time.perf_counter() - begun
         rows = []
-        for _ in range(repeat):
+        for _ in range(options.repeat):
             wall, cpu = time.perf_counter(), cpu_seconds()
-            counts = count_grams(str(file), order, executor=where)
+            found = work(where)
             rows.append((time.perf_counter() - wall, cpu_seconds() - cpu))
         peak = max([peak_of(process.pid) for process in family()[1:]], default=peak_of(os.getpid()))
         workers = pool.n_workers
     row = {"executor": spec, "workers": workers, "start_s": round(start, 2), "peak_worker_mb": round(peak)}
     row |= {"wall_s": round(min(wall for wall, _ in rows), 2), "cpu_s": round(min(cpu for _, cpu in rows), 2)}
-    return row, counts
+    return row, found
 
 
-def phases(file: Path, order: int, workers: int) -> dict[str, Any]:
-    """Return what each phase of counting on so many workers takes, one after another in this process."""
-    from honlearn.executors.here import Here
+class Timed(Here):
+    """So many workers, all of them this process; it adds up CPU time and bytes of each kind of task."""
 
-    class Wide(Here):
-        """So many workers, all of them this process; it adds up the CPU time of each kind of task."""
+    def __init__(self, workers: int) -> None:
+        self.n_workers = workers
+        self.spent: dict[str, float] = {}
+        self.sent: dict[str, int] = {}
+        self.sizes: list[int] = []
+        self.steps: list[float] = []
+        self.gathered = 0
 
-        n_workers = workers
+    def submit(self, function: Any, *args: Any, pieces: int | None = None) -> Any:
+        """Run a task, and note what it took and made."""
+        begun = time.process_time()
+        found = super().submit(function, *args, pieces=pieces)
+        name = function.__name__.strip("_")
+        self.spent[name] = self.spent.get(name, 0.0) + time.process_time() - begun
+        values = [handle.value for handle in (found if pieces is not None else [found])]
+        self.sent[name] = self.sent.get(name, 0) + bytes_in(values)
+        if name == "count_partition":
+            self.sizes.append(values[0].size)
+            self.steps.append(values[0].steps)
+        return found
 
-        def __init__(self) -> None:
-            self.spent: dict[str, float] = {}
-            self.sizes: list[int] = []
-            self.steps: list[float] = []
+    def get(self, handle: Any) -> Any:
+        """Return a value, and note its size."""
+        value = super().get(handle)
+        self.gathered += bytes_in(value)
+        return value
 
-        def submit(self, function: Any, *args: Any, pieces: int | None = None) -> Any:
-            begun = time.process_time()
-            found = super().submit(function, *args, pieces=pieces)
-            name = function.__name__
-            self.spent[name] = self.spent.get(name, 0.0) + time.process_time() - begun
-            if name == "count_partition":
-                self.sizes.append(found[0].value.size)
-                self.steps.append(found[0].value.steps)
-            return found
 
-    pool, begun = Wide(), time.process_time()
-    counts = count_grams(str(file), order, executor=pool)
+def bytes_in(value: Any) -> int:
+    """Return the bytes of the arrays in a value."""
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, dict):
+        return sum(map(bytes_in, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(bytes_in, value))
+    return sum(map(bytes_in, vars(value).values())) if hasattr(value, "__dict__") else 0
+
+
+def phases(workers: int, work: Callable[[Any], Any], title: str) -> dict[str, Any]:
+    """Return what each phase of `work` on so many workers takes, one after another in this process."""
+    pool, begun = Timed(workers), time.process_time()
+    work(pool)
     whole = time.process_time() - begun
-    spent = {f"{name.strip('_')}_s": round(seconds, 3) for name, seconds in pool.spent.items()}
+    sent = {f"{name}_mb": round(size / 1e6, 1) for name, size in pool.sent.items() if size > 100_000}
     return {
+        "phases": title,
         "parts": len(pool.sizes),
         "steps": int(sum(pool.steps)),
-        "entities": len(counts.vocabulary),
-        "windows": len(counts.levels[-1]),
         "windows_of_parts": sum(pool.sizes),
-        "shuffled_mb": round(16 * sum(pool.sizes) / 1e6, 1),
-        **spent,
-        "finish_s": round(whole - sum(pool.spent.values()), 3),
+        **{f"{name}_s": round(seconds, 3) for name, seconds in pool.spent.items()},
+        "here_s": round(whole - sum(pool.spent.values()), 3),
+        **sent,
+        "gathered_mb": round(pool.gathered / 1e6, 1),
     }
+
+
+def work_of(file: Path, order: int, apart: bool, **rule: Any) -> Callable[[Any], Any]:
+    """Return what is measured: counting, or growing a network that is finished on the workers."""
+
+    def count(pool: Any) -> Any:
+        return count_grams(str(file), order, executor=pool)
+
+    def finish(pool: Any) -> Any:
+        before = grow_on.LEAST_FINISHED_APART, grow_on.LEAST_TESTED_APART
+        grow_on.LEAST_FINISHED_APART = grow_on.LEAST_TESTED_APART = 0
+        try:
+            return grow(str(file), order, executor=pool, **rule)
+        finally:
+            grow_on.LEAST_FINISHED_APART, grow_on.LEAST_TESTED_APART = before
+
+    return finish if apart else count
 
 
 def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
@@ -128,20 +178,25 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     parser.add_argument("--order", type=int, default=2)
     parser.add_argument("--executor", action="append", help="default: 1, 2, ray and dask")
     parser.add_argument("--repeat", type=int, default=3, help="the best of so many is shown")
+    parser.add_argument("--workers", type=int, default=2, help="of the phases that are measured one by one")
+    parser.add_argument("--apart", action="store_true", help="grow a network on the workers")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     file = options.file or path_file(options.preset, options.scale)
     small = path_file(options.preset, 0.0001)
     rows, known = [], None
     for spec in options.executor or ["1", "2", "ray", "dask"]:
-        row, counts = measure(spec, file, small, options.order, options.repeat)
-        found = arrays_of(counts)
+        row, made = measure(spec, file, small, options)
+        found = arrays_of(made)
         known = known or found
         row["equal"] = found == known
         rows.append(row)
         print("  ".join(f"{name} {value}" for name, value in row.items()), flush=True)
-    rows.append(phases(file, options.order, 2))
-    print("  ".join(f"{name} {value}" for name, value in rows[-1].items()), flush=True)
+    told = {"counting": None, "growing by tau": {"tau": 1.0, "min_support": 2}, "growing by evidence": {}}
+    for title, rule in told.items():
+        work = work_of(file, options.order, rule is not None, **(rule or {}))
+        rows.append(phases(options.workers, work, title))
+        print("  ".join(f"{name} {value}" for name, value in rows[-1].items()), flush=True)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n")
     return rows

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from honlearn.hon import load_network as load_network
     from honlearn.hon.counts_file import load_counts as load_counts
     from honlearn.hon.edgelist import from_edges as from_edges
+    from honlearn.hon.grow_parts import grow_parts as grow_parts
     from honlearn.hon.networkx_graphs import from_networkx as from_networkx
     from honlearn.hon.steps.sets import StepSets as StepSets
     from honlearn.paths import Paths as Paths
@@ -55,6 +56,7 @@ _HOME = {
     "from_edges": "honlearn.hon.edgelist",
     "from_networkx": "honlearn.hon.networkx_graphs",
     "grow": "honlearn.hon",
+    "grow_parts": "honlearn.hon.grow_parts",
     "evaluate": "honlearn.pipeline.evaluation",
     "learn": "honlearn.pipeline.learn",
     "report": "honlearn.pipeline.report",

@@ -60,6 +60,31 @@ def check_counting(spec: Any, folder: Path, monkeypatch: Any) -> None:
     assert (folder / "d").exists()
 
 
+def check_growing(spec: Any, folder: Path, monkeypatch: Any) -> None:
+    """Networks finished on the workers, by both rules, also while a worker dies."""
+    monkeypatch.setattr(partitions, "LEAST_BYTES", 1 << 12)
+    monkeypatch.setattr("honlearn.hon.grow_on.LEAST_FINISHED_APART", 0)
+    monkeypatch.setattr("honlearn.hon.grow_on.LEAST_TESTED_APART", 0)
+    starts = np.random.default_rng(0).integers(0, 40, (4000, 2)).tolist()
+    paths = [[f"n{i}", f"n{j}", f"n{(i + j) % 40}", f"n{(i * j) % 9}"] for i, j in starts]
+    file = folder / "paths.txt"
+    file.write_text("".join(" ".join(path) + "\n" for path in paths))
+    with open_executor(spec) as pool:
+        for order, rule in ((2, {}), (3, {"tau": 1.0, "min_support": 2}), (11, {"alpha": 0.5})):
+            local = hl.grow(paths, order, **rule)
+            assert local.n_conditional
+            assert file_of(hl.grow(str(file), order, executor=pool, **rule), folder) == file_of(local, folder)
+        dying = partial(tasks.dying_range_network, str(folder / "r"))
+        monkeypatch.setattr("honlearn.hon.family_network.range_network", dying)
+        assert hl.grow(str(file), executor=pool) == hl.grow(paths)
+    assert (folder / "r").exists()
+
+
+def file_of(network: hl.HigherOrderNetwork, folder: Path) -> bytes:
+    network.save(folder / "network.hon")
+    return (folder / "network.hon").read_bytes()
+
+
 def check_evaluation(spec: Any, folder: Path) -> None:
     """Records of folds, times apart."""
     made = hl.datasets.synthetic(2, n_nodes=18, n_hubs=2, n_destinations=2)

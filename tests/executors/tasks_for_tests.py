@@ -87,3 +87,10 @@ def dying_group(marker: str, *args: Any) -> Any:
 
     die_once(marker, None)
     return on_worker(*args)
+
+
+def dying_range_network(marker: str, *args: Any) -> Any:
+    """Kill the worker, the first time, before a range of a network is finished."""
+    from honlearn.hon.family_network import range_network
+
+    return range_network(*die_once(marker, args))

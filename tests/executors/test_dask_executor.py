@@ -39,6 +39,10 @@ def test_counting(cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     cases.check_counting(cluster, tmp_path, monkeypatch)
 
 
+def test_growing(cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases.check_growing(cluster, tmp_path, monkeypatch)
+
+
 def test_evaluation(cluster: str, tmp_path: Path) -> None:
     cases.check_evaluation(cluster, tmp_path)
 

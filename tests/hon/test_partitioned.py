@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import honlearn as hl
 from honlearn.errors import InputError, ParameterError
 from honlearn.executors.here import Here
-from honlearn.hon import partitioned
+from honlearn.hon import part_names, partitioned
 from honlearn.hon.build import GramCounts, count_grams
 from honlearn.paths import partitions
 from honlearn.paths.partitions import partitions_of
@@ -40,6 +40,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partitions, "LEAST_BYTES", 16)
     monkeypatch.setattr(partitioned, "_LEAST_DIVIDED", 1)
     monkeypatch.setattr(partitioned, "_CODES_AT_ONCE", 7)
+    monkeypatch.setattr(part_names, "_MOST_ALONE", 2)
 
 
 def bytes_of(counts: GramCounts) -> list[tuple[str, bytes]]:
@@ -144,6 +145,21 @@ def test_more_entities_than_a_key_holds(tmp_path: Path, spread: int) -> None:
     same(paths, 12)
     dropped = [*paths, ["new", "names"]]
     assert len(same(dropped, 12, min_length=3).vocabulary) == len(counts.vocabulary) + 2
+
+
+@pytest.mark.parametrize("alone", [1, 4, 10**6])
+def test_names_are_numbered_in_groups_as_by_one_process(
+    tmp_path: Path, alone: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_names, "_MOST_ALONE", alone)
+    rng = np.random.default_rng(5)
+    paths = [[f"e{j}" for j in rng.zipf(1.5, 6) % 300] for _ in range(120)]
+    (tmp_path / "paths.txt").write_text("".join(" ".join(path) + "\n" for path in paths))
+    joined: list[int] = []
+    join = part_names.join_names
+    monkeypatch.setattr(part_names, "join_names", lambda *names: joined.append(len(names)) or join(*names))
+    same(str(tmp_path / "paths.txt"), 2)
+    assert bool(joined) == (alone < 10)
 
 
 def test_errors_are_those_of_one_process(tmp_path: Path) -> None:

@@ -100,8 +100,9 @@ def _said(error: Exception) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
     gc.set_threshold(_COLLECT_AFTER)
-    # scikit-learn imports all of it for functions that it seldom calls.
-    defer("scipy.stats")
+    # scikit-learn imports all of the one for functions that it seldom calls, numba the other for a file of
+    # settings that hardly anyone has.
+    defer("scipy.stats", "yaml")
     words = list(sys.argv[1:] if arguments is None else arguments)
     remember_command(words)
     debug = "--debug" in words

@@ -10,7 +10,10 @@ import typer
 from honlearn.cli import reader_options as reader
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from honlearn.hon.build import GramCounts
+    from honlearn.hon.grow_parts import GrownParts
     from honlearn.hon.network import HigherOrderNetwork
 
 
@@ -80,11 +83,19 @@ def grow(
         str | None,
         typer.Option(
             metavar="E",
-            help="Count parts of the files apart: a number of local processes, ray, ray://HOST:PORT, dask or "
-            "the address of its scheduler; the network is the same.",
+            help="Where parts of the files are worked on: a number of local processes, ray, ray://HOST:PORT, "
+            "dask or the address of its scheduler; the network is the same.",
             show_default=False,
         ),
     ] = None,
+    parts: Annotated[
+        bool,
+        typer.Option(
+            "--parts",
+            help="With --executor: let the workers write the network, as a folder NET.parquet of one file of "
+            "edges each; no process holds all of it.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was built as JSON.")] = False,
     *,
     reading: dict[str, Any],
@@ -105,36 +116,43 @@ def grow(
     longest = None if order is None else _order(order)
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     most = None if memory is None else parse_size("grow", "memory", memory, LEAST_MEMORY)
+    started = time.perf_counter()
+    source = paths[0] if len(paths) == 1 else paths
+    if parts:
+        _check_parts(longest, {"--counts": counts, "--update": update, "--memory": memory}, executor)
+        from honlearn.hon.grow_parts import grow_parts
+
+        rule = 2 if longest is None else int(longest), tau, min_support
+        _tell_parts(
+            grow_parts(source, output, *rule, alpha=alpha, executor=executor, **reading), started, as_json
+        )
+        return
     check_target(output)
     if counts is not None:
         check_counts_target(counts)
-    started = time.perf_counter()
-    source = paths[0] if len(paths) == 1 else paths
-    if update is None:
-        known = count_for(
-            source,
-            2 if longest is None else longest,
-            tau,
-            min_support,
-            alpha=alpha,
-            n_workers=workers,
-            memory=most,
-            executor=executor,
-            **reading,
+    known = None
+    options = {"n_workers": workers, "memory": most, "executor": executor, **reading}
+    if executor is not None and counts is None and update is None and longest != AUTO:
+        from honlearn.hon.build import grow as grow_network
+
+        hon = grow_network(
+            source, 2 if longest is None else longest, tau, min_support, alpha=alpha, **options
         )
+    elif update is None:
+        known = count_for(source, 2 if longest is None else longest, tau, min_support, alpha=alpha, **options)
     else:
-        options = {"n_workers": workers, "memory": most, "executor": executor, **reading}
         known = _updated(update, longest, source, alpha, options)
-    hon = known.grow(longest, tau, min_support, alpha=alpha)
+    if known is not None:
+        hon = known.grow(longest, tau, min_support, alpha=alpha)
     found: list[dict[str, int]] = []
-    if longest == AUTO:
+    if longest == AUTO and known is not None:
         found = _by_length(known, hon, auto_alpha(tau, min_support, alpha))
     if not hon.n_edges:
         raise InputError(
             f"{', '.join(paths)}: no path has two entities, so the network would be empty; is the delimiter "
             "right, and do the options keep whole paths?"
         )
-    if counts is not None:
+    if counts is not None and known is not None:
         known.save(counts)
     save(hon, output)
     assert hon.parameters is not None  # it was grown just now
@@ -163,6 +181,48 @@ def grow(
     )
     if found:
         _tell_why(hon.parameters.order, found, " ".join(paths))
+
+
+def _check_parts(order: int | str | None, other: Mapping[str, Any], executor: str | None) -> None:
+    """Raise for options that do not go with parts."""
+    from honlearn.errors import ParameterError
+
+    given = [name for name, value in other.items() if value is not None]
+    if given or executor is None or isinstance(order, str):
+        reason = (
+            f"leave out {given[0]}" if given else "give --executor" if executor is None else "give a number"
+        )
+        raise ParameterError(f"--parts has workers write a network of a given order; {reason}")
+
+
+def _tell_parts(made: GrownParts, started: float, as_json: bool) -> None:
+    """Print what workers have written."""
+    import time
+
+    seconds = time.perf_counter() - started
+    if as_json:
+        import json
+
+        facts = {
+            "network": str(made.folder),
+            "files": made.n_files,
+            "entities": made.n_entities,
+            "nodes": made.n_nodes,
+            "edges": made.n_edges,
+            "weight": made.weight,
+            "order": made.parameters.order,
+            "alpha": made.parameters.alpha,
+            "tau": made.parameters.tau,
+            "min_support": made.parameters.min_support,
+            "seconds": round(seconds, 3),
+        }
+        typer.echo(json.dumps(facts))
+        return
+    typer.echo(
+        f"{made.folder}: {made.n_entities:,} entities, {made.n_nodes:,} nodes "
+        f"({made.n_nodes - made.n_entities:,} remember), {made.n_edges:,} edges in {made.n_files} files, in "
+        f"{seconds:.1f} s"
+    )
 
 
 def _by_length(counts: GramCounts, hon: HigherOrderNetwork, alpha: float) -> list[dict[str, int]]:

@@ -19,6 +19,13 @@ from honlearn.executors.extras import extra
 from honlearn.executors.tasks import RETRIES, TaskError, WorkerDiedError, run_task, value_of
 
 _LOST = ("cancelled", "lost")
+# By default Dask's processes measure themselves 50 times per second: a cluster of two workers that only waits
+# takes an eighth of a core.
+_SELDOM = {
+    "distributed.admin.tick.interval": "500ms",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.worker.profile.enabled": False,
+}
 
 
 def _keeping_memory(dask: Any) -> dict[str, Any]:
@@ -81,11 +88,12 @@ class DaskTasks(Executor):
             return known
         if dask.config.get("scheduler-address", None):
             return self.distributed.Client(set_as_default=False)
-        with dask.config.set({"distributed.nanny.pre-spawn-environ": _keeping_memory(dask)}):
+        environment = {"distributed.nanny.pre-spawn-environ": _keeping_memory(dask)}
+        with dask.config.set({**_SELDOM, **environment}):
             self._cluster = self.distributed.LocalCluster(
                 processes=True, threads_per_worker=1, dashboard_address="127.0.0.1:0"
             )
-        return self.distributed.Client(self._cluster, set_as_default=False)
+            return self.distributed.Client(self._cluster, set_as_default=False)
 
     def share(self, value: Any) -> Handle:
         """Send a value to every worker."""

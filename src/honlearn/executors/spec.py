@@ -15,7 +15,6 @@ from typing import Any
 from honlearn.errors import ParameterError
 from honlearn.executors.base import Executor
 from honlearn.executors.here import Here
-from honlearn.executors.processes import LocalProcesses, threads_beside
 
 ALLOWED = (
     "a number of local processes, 'ray' or 'ray://host:port', 'dask' or the address of its scheduler such as "
@@ -50,8 +49,12 @@ def open_executor(spec: Any) -> Iterator[Executor]:
 def executor_of(spec: Any) -> Executor:
     """Return the executor that `spec` means, not yet open; raise for what means none."""
     spec = read_spec(spec)
+    if spec == 1:
+        return Here()
     if isinstance(spec, int):
-        return Here() if spec == 1 else LocalProcesses(spec)
+        from honlearn.executors.processes import LocalProcesses
+
+        return LocalProcesses(spec)
     if isinstance(spec, futures.Executor):
         from honlearn.executors.futures import Futures
 
@@ -95,6 +98,10 @@ def is_here(spec: Any) -> bool:
 def threads_on(spec: Any) -> int | None:
     """Return how many threads a task may use on an executor; None, all cores, where it is alone."""
     spec = read_spec(spec)
+    if spec == 1:
+        return None
     if isinstance(spec, int):
-        return None if spec == 1 else threads_beside(spec)
+        from honlearn.executors.processes import threads_beside
+
+        return threads_beside(spec)
     return 1

@@ -11,6 +11,7 @@ likelihood
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ _GOLDEN_RATIO = (math.sqrt(5.0) - 1.0) / 2.0
 _EVALUATIONS = 14
 # Up to so many repetitions, a product of terms costs less than the logarithm of two gamma functions.
 _FEW = 8
+NOTHING_TESTED = 1.0, 0.0
+"""a and π where no context is tested."""
 
 
 class BayesFactors(NamedTuple):
@@ -55,23 +58,50 @@ def bayes_factors(
     next steps, spread like the suffix as a whole, so that a next step that only the context takes has a q
     above 0.
     """
-    n = int(tested.sum())
-    if not n:
-        return BayesFactors(np.zeros(len(suffix)), np.zeros(len(suffix)), 1.0, 0.0)
+    if not tested.any():
+        return BayesFactors(np.zeros(len(suffix)), np.zeros(len(suffix)), *NOTHING_TESTED)
+    compared = compare(contexts, suffixes, suffix, tested)
+    concentration, prior = fit_concentration(lambda a: compared.ln_bf(a)[tested])
+    ln_bf = compared.ln_bf(concentration)
+    return BayesFactors(ln_bf, posterior(ln_bf, prior, tested), concentration, prior)
+
+
+class Compared(NamedTuple):
+    """Contexts beside their suffixes: next steps, q of each, from how many steps it is known, ln BF'."""
+
+    contexts: Rows
+    tested: NDArray[np.bool_]
+    q: NDArray[np.float64]
+    known: NDArray[np.float64]
+    without: NDArray[np.float64]
+
+    def ln_bf(self, concentration: float) -> NDArray[np.float64]:
+        """Return ln BF at a = `concentration`, 0 for what is not tested."""
+        return _ln_bayes_factors(self.contexts, self.q, self.known, self.tested, concentration) - self.without
+
+
+def compare(contexts: Rows, suffixes: Rows, suffix: NDArray[np.int64], tested: NDArray[np.bool_]) -> Compared:
+    """Return what the Bayes factors of contexts are computed from, whatever a is."""
     q, known = np.ones(len(contexts.seen)), np.ones(len(suffix))
     for start in range(0, len(suffix), BLOCK):
         _base(contexts, suffixes, suffix, tested, start, min(start + BLOCK, len(suffix)), q, known)
         let_go(suffixes)
-    without = _ln_bayes_factors(contexts, q, known, tested, np.inf)
-    best: tuple[float, float, float, NDArray[np.float64]] = -math.inf, 0.0, 0.0, q[:0]
+    return Compared(contexts, tested, q, known, _ln_bayes_factors(contexts, q, known, tested, np.inf))
+
+
+def fit_concentration(ln_bf_at: Callable[[float], NDArray[np.float64]]) -> tuple[float, float]:
+    """Return the a and π of the largest marginal likelihood, from ln BF of all tested contexts at any a.
+
+    The order of the contexts does not matter, to the last bit: their sums are taken by ascending value.
+    """
+    best = -math.inf, 0.0, 0.0
 
     def evidence(x: float) -> float:
         """Return the marginal likelihood at ln a = `x`, π at its best; of all, the best is kept."""
         nonlocal best
-        ln_bf = _ln_bayes_factors(contexts, q, known, tested, math.exp(x)) - without
-        prior, value = _prior(ln_bf[tested])
+        prior, value = _prior(np.sort(ln_bf_at(math.exp(x))))
         if value > best[0]:
-            best = value, x, prior, ln_bf
+            best = value, x, prior
         return value
 
     low, high = math.log(LEAST_CONCENTRATION), math.log(MOST_CONCENTRATION)
@@ -86,8 +116,8 @@ def bayes_factors(
             low, left, at_left = left, right, at_right
             right = low + _GOLDEN_RATIO * (high - low)
             at_right = evidence(right)
-    _, x, prior, ln_bf = best
-    return BayesFactors(ln_bf, posterior(ln_bf, prior, tested), math.exp(x), prior)
+    _, x, prior = best
+    return math.exp(x), prior
 
 
 def posterior(ln_bf: NDArray[np.float64], prior: float, tested: NDArray[np.bool_]) -> NDArray[np.float64]:

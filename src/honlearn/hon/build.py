@@ -26,6 +26,7 @@ from honlearn.hon.nodes import MAX_ORDER
 from honlearn.hon.prune import Divergence, divergences, kept_contexts, pass_threshold, supported
 from honlearn.hon.statistics import DEFAULT_ALPHA, GrowParameters
 from honlearn.hon.trie import Trie
+from honlearn.paths.paths import Paths
 from honlearn.paths.source import as_source
 from honlearn.paths.stream import PathStream, collect
 from honlearn.paths.vocabulary import Vocabulary
@@ -146,7 +147,17 @@ class GramCounts(CountQuestions):
         if order == AUTO:
             order = self.evidence().longest(auto_alpha(tau, min_support, alpha))
         order = check_integer("grow", "order", self.order if order is None else order, 1, self.order)
-        parameters = GrowParameters.of("grow", order, tau, min_support, alpha)
+        return self.grow_by(GrowParameters.of("grow", order, tau, min_support, alpha))
+
+    def grow_by(self, parameters: GrowParameters) -> HigherOrderNetwork:
+        """Return the network by a rule that is checked already.
+
+        Parameters
+        ----------
+        parameters : GrowParameters
+            Order and rule; contexts that are drawn are asked of :meth:`sample_network`.
+        """
+        order = parameters.order
         if parameters.alpha is not None:
             return self._network(self.evidence(order).significant(parameters.alpha), parameters)
         divergence = self._divergences(order, parameters.min_support)
@@ -235,21 +246,37 @@ def count_grams(
     >>> count_grams(paths, memory="10MB").grow() == count_grams(paths).grow()
     True
     """
-    order = check_integer("count_grams", "order", order, 1, MAX_ORDER)
-    n_workers = check_integer("count_grams", "n_workers", n_workers, 1)
-    most = None if memory is None else parse_size("count_grams", "memory", memory, LEAST_MEMORY)
-    elsewhere = not is_here(executor)
-    if elsewhere and (n_workers != 1 or most is not None):
-        other = f"n_workers={n_workers}" if n_workers != 1 else f"memory={memory!r}"
-        raise ParameterError(f"{other} and executor={executor!r}: give one of the two")
-    # A quarter for the rows of events that wait to be put in order; the rest is for the counts.
-    source = as_source(paths, memory=None if most is None else most // 4, **reader_options)
-    if elsewhere:
+    order = checked_order("count_grams", order)
+    source = counted_source(paths, n_workers, memory, executor, reader_options)
+    if not is_here(executor):
         from honlearn.hon.partitioned import count_on
 
         with open_executor(executor) as pool:
             return GramCounts(*count_on(source, order, pool))
+    most = None if memory is None else _bytes(memory)
     return GramCounts(count_trie(source, order, n_workers, most), source.vocabulary)
+
+
+def checked_order(owner: str, order: int) -> int:
+    """Return the order that was given to `owner`; raise for what is none."""
+    return check_integer(owner, "order", order, 1, MAX_ORDER)
+
+
+def _bytes(memory: int | str) -> int:
+    return parse_size("count_grams", "memory", memory, LEAST_MEMORY)
+
+
+def counted_source(
+    paths: Any, n_workers: int, memory: int | str | None, executor: Any, reader_options: Mapping[str, Any]
+) -> Paths | PathStream:
+    """Return the paths that are counted, once it is clear that they can be counted as asked."""
+    n_workers = check_integer("count_grams", "n_workers", n_workers, 1)
+    most = None if memory is None else _bytes(memory)
+    if not is_here(executor) and (n_workers != 1 or most is not None):
+        other = f"n_workers={n_workers}" if n_workers != 1 else f"memory={memory!r}"
+        raise ParameterError(f"{other} and executor={executor!r}: give one of the two")
+    # A quarter for the rows of events that wait to be put in order; the rest is for the counts.
+    return as_source(paths, memory=None if most is None else most // 4, **reader_options)
 
 
 def grow(
@@ -303,6 +330,13 @@ def grow(
     >>> network.to_pandas().to_dict("split")["data"]
     [['A', 'C|A', 5], ['B', 'C|B', 5], ['C', 'D', 5], ['C', 'E', 5], ['C|A', 'D', 5], ['C|B', 'E', 5]]
     """
+    if isinstance(order, int) and not is_here(executor):
+        parameters = GrowParameters.of("grow", checked_order("grow", order), tau, min_support, alpha)
+        source = counted_source(paths, n_workers, memory, executor, reader_options)
+        from honlearn.hon.grow_on import grow_on
+
+        with open_executor(executor) as pool:
+            return grow_on(source, parameters, pool)
     how = {"n_workers": n_workers, "memory": memory, "executor": executor}
     counts = count_for(paths, order, tau, min_support, alpha=alpha, **how, **reader_options)
     return counts.grow(AUTO if order == AUTO else None, tau, min_support, alpha=alpha)

@@ -132,7 +132,7 @@ def context_grams(trie: Trie, kept: Kept, order: int) -> NDArray[np.int32]:
     return np.concatenate(blocks)
 
 
-def _arrange(grams: NDArray[np.int32], lengths: NDArray[np.int64], entities: int) -> NDArray[np.int64]:
+def arrange(grams: NDArray[np.int32], lengths: NDArray[np.int64], entities: int) -> NDArray[np.int64]:
     """Return the canonical order of the contexts: by base, then length, then predecessors, newest first."""
     order, bits = grams.shape[1], entities.bit_length()
     if order * bits + order.bit_length() > 64:
@@ -165,7 +165,7 @@ def build_network(
     grams = rank[context_grams(trie, kept, order)]
     end_stage(trie)
     lengths = np.count_nonzero(grams >= 0, axis=1)
-    arranged = _arrange(grams, lengths, len(by_name))
+    arranged = arrange(grams, lengths, len(by_name))
     node = np.empty(len(vocabulary) + len(grams), np.int32)
     node[: len(vocabulary)] = rank[:-1]
     node[len(vocabulary) + arranged] = len(by_name) + np.arange(len(grams))

@@ -20,7 +20,7 @@ from honlearn.disk_arrays import gather
 from honlearn.hon.bayes_factor import bayes_factors
 from honlearn.hon.false_discovery import q_values
 from honlearn.hon.g_test import g_tests, worth_testing
-from honlearn.hon.next_rows import take_rows, trie_rows
+from honlearn.hon.next_rows import Rows, take_rows, trie_rows
 from honlearn.hon.trie import Trie
 
 
@@ -163,12 +163,18 @@ class Evidence:
         return max(found, default=1)
 
 
+def tested_rows(
+    contexts: Rows, suffixes: Rows, suffix: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Rows, NDArray[np.int64]]:
+    """Return the contexts that are tested, their next steps, and the rows of their suffixes."""
+    tested = worth_testing(contexts, suffixes, suffix)
+    return tested, take_rows(contexts, tested), gather(suffix, tested)
+
+
 def level_evidence(trie: Trie, length: int) -> LevelEvidence:
     """Return the evidence for the contexts of one length; q is that of this length alone."""
-    contexts, suffixes = trie_rows(trie, length), trie_rows(trie, length - 1)
-    every = trie[length - 1].suffix
-    tested = worth_testing(contexts, suffixes, every)
-    some, suffix = take_rows(contexts, tested), gather(every, tested)
+    suffixes, every = trie_rows(trie, length - 1), trie[length - 1].suffix
+    tested, some, suffix = tested_rows(trie_rows(trie, length), suffixes, every)
     _, g, df, p = g_tests(some, suffixes, suffix, length)
     ln_bf, posterior, *fitted = bayes_factors(some, suffixes, suffix, np.ones(len(tested), np.bool_))
     scores = Scores(g, df, p, q_values(p), ln_bf, posterior)

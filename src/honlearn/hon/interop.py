@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from honlearn.errors import HonlearnError
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import SEPARATOR
+from honlearn.paths.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import networkx
@@ -23,16 +25,16 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 
-def label_array(network: HigherOrderNetwork) -> pyarrow.Array:
-    """Return the labels of all nodes as an Arrow string array, made without Python strings."""
+def label_array(
+    vocabulary: Vocabulary, gram_offsets: NDArray[np.int64], grams: NDArray[np.int32]
+) -> pyarrow.Array:
+    """Return the labels of nodes as an Arrow string array, made without Python strings."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    vocabulary = network.vocabulary
     buffers = [None, pa.py_buffer(np.ascontiguousarray(vocabulary.offsets)), pa.py_buffer(vocabulary.data)]
     names = pa.Array.from_buffers(pa.large_string(), len(vocabulary), buffers)
-    offsets = pa.array(network.gram_offsets)
-    parts = pa.LargeListArray.from_arrays(offsets, names.take(pa.array(network.grams)))
+    parts = pa.LargeListArray.from_arrays(pa.array(gram_offsets), names.take(pa.array(grams)))
     return pc.binary_join(parts, pa.scalar(SEPARATOR, pa.large_string()))
 
 
@@ -40,7 +42,7 @@ def to_arrow(network: HigherOrderNetwork) -> pyarrow.Table:
     """Return the edges as an Arrow table with the columns source, target (labels) and weight."""
     import pyarrow as pa
 
-    labels = label_array(network)
+    labels = label_array(network.vocabulary, network.gram_offsets, network.grams)
     columns = {
         "source": labels.take(pa.array(network.sources)),
         "target": labels.take(pa.array(network.indices)),

@@ -44,14 +44,14 @@ class Windows:
 
 @dataclass(frozen=True)
 class Summary:
-    """What is known of a part: names in the order of their codes, steps, paths, windows and some of these.
+    """What is known of a part: entities, steps, paths, windows and some of these.
 
-    `names` is None where the codes are those of the whole. `packed` tells whether there are windows; else the
-    part has so many entities that it was counted without keys, there is a trie, and the sample is of the
-    oldest entities of its longest grams.
+    `named` tells whether it has codes of its own, else they are those of the whole. `packed` tells whether
+    there are windows; else the part has so many entities that it was counted without keys, there is a trie,
+    and the sample is of the oldest entities of its longest grams.
     """
 
-    names: Vocabulary | None
+    named: bool
     entities: int
     steps: float
     paths: int
@@ -69,26 +69,29 @@ class Summary:
         return oldest[oldest >= FIRST] - FIRST
 
 
-def count_partition(partition: Partition, order: int) -> tuple[Summary, Windows | Trie]:
-    """Count a part of a file, with codes of its own."""
+Counted = tuple[Summary, Vocabulary | None, Windows | Trie]
+
+
+def count_partition(partition: Partition, order: int) -> Counted:
+    """Count a part of a file, with codes of its own; its names are those of the codes."""
     stream = partition.stream()
     counted = _count(stream.chunks(), order)
     if counted is None:
         stream = partition.stream()
         trie = count_trie(stream, order, 1)
-        return _without_keys(stream.vocabulary, stream.dropped, trie), trie
+        return _without_keys(True, stream.dropped, trie), stream.vocabulary, trie
     # Entities that only a path had that was dropped have a code, too.
     counted = replace(counted, entities=len(stream.vocabulary))
-    return _summary(stream.vocabulary, stream.dropped, counted), counted
+    return _summary(True, stream.dropped, counted), stream.vocabulary, counted
 
 
-def count_chunks(chunks: list[PathChunk], order: int) -> tuple[Summary, Windows | Trie]:
+def count_chunks(chunks: list[PathChunk], order: int) -> Counted:
     """Count chunks whose codes are those of the whole."""
     counted = _count(chunks, order)
     if counted is None:
         trie = count_trie(_Chunks(chunks), order, 1)  # type: ignore[arg-type]
-        return _without_keys(None, 0, trie), trie
-    return _summary(None, 0, counted), counted
+        return _without_keys(False, 0, trie), None, trie
+    return _summary(False, 0, counted), None, counted
 
 
 class _Chunks:
@@ -117,21 +120,21 @@ def _count(chunks: Iterable[PathChunk], order: int) -> Windows | None:
     return Windows(keys, counts, counter.bits, bound, steps, paths)
 
 
-def _summary(names: Vocabulary | None, dropped: int, found: Windows) -> Summary:
+def _summary(named: bool, dropped: int, found: Windows) -> Summary:
     size = len(found.keys)
     sample = found.keys[np.linspace(0, size - 1, min(SAMPLED, size)).astype(np.int64)]
     return Summary(
-        names, found.entities, found.steps, found.paths, dropped, size, found.bits, sample, packed=True
+        named, found.entities, found.steps, found.paths, dropped, size, found.bits, sample, packed=True
     )
 
 
-def _without_keys(names: Vocabulary | None, dropped: int, trie: Trie) -> Summary:
+def _without_keys(named: bool, dropped: int, trie: Trie) -> Summary:
     steps, size = float(trie[0].count.sum(dtype=np.float64)), len(trie[-1])
     sample = np.linspace(0, size - 1, min(SAMPLED, size)).astype(np.int64)
     for level in trie[-2::-1]:
         sample = level.prefix(sample)
     oldest = sample.astype(np.uint64)
-    return Summary(names, len(trie[0]), steps, 1, dropped, size, 0, oldest, packed=False)
+    return Summary(named, len(trie[0]), steps, 1, dropped, size, 0, oldest, packed=False)
 
 
 def writable(array: Array) -> Array:
@@ -191,12 +194,13 @@ def divide_without_keys(
     part: Windows | Trie, codes: NDArray[np.int64] | None, vocabulary: int, order: int, edges: list[int]
 ) -> list[Range]:
     """Return the grams of a part by the codes of the whole, in ranges of their oldest entity."""
-    trie = _trie(part, order)
+    trie = trie_of(part, order)
     codes = np.arange(len(trie[0])) if codes is None else codes
     return divide_trie(trie, codes, vocabulary, edges)
 
 
-def _trie(part: Windows | Trie, order: int) -> Trie:
+def trie_of(part: Windows | Trie, order: int) -> Trie:
+    """Return the trie of a part, which stays as it is."""
     if not isinstance(part, Windows):
         return part
     # The trie takes the arrays over; what a worker keeps must stay as it is, should the task be repeated.

@@ -10,6 +10,7 @@ to this process, summed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +22,8 @@ from honlearn.executors import Executor
 from honlearn.hon.counting import count_trie
 from honlearn.hon.keys import FIRST, Run, capacity
 from honlearn.hon.merge import MOST_STEPS
+from honlearn.hon.part_names import Group, Part, number_parts
 from honlearn.hon.partial import (
-    Summary,
     count_chunks,
     count_partition,
     divide,
@@ -32,7 +33,6 @@ from honlearn.hon.partial import (
 )
 from honlearn.hon.trie import Trie, trie_from_windows
 from honlearn.hon.trie_ranges import Levels, Range, join_ranges, sum_trie_range
-from honlearn.paths.interner import Interner
 from honlearn.paths.partitions import partitions_of
 from honlearn.paths.paths import PathChunk, Paths
 from honlearn.paths.stream import PathStream
@@ -45,64 +45,91 @@ _CODES_AT_ONCE = 1 << 22
 _LEAST_DIVIDED = 1 << 16
 
 
-@dataclass
-class _Part:
-    """A part that was counted: its summary, and a handle of its windows."""
+@dataclass(frozen=True)
+class CountedParts:
+    """All parts, in groups by their names, with the names of the whole."""
 
-    summary: Summary
-    windows: Any
-    codes: NDArray[np.int64] | None = None
+    groups: list[Group]
+    vocabulary: Vocabulary
+    held: list[Any]
+
+    @property
+    def parts(self) -> list[Part]:
+        """The parts, in the order of the source."""
+        return [part for group in self.groups for part in group.parts]
+
+    @property
+    def size(self) -> int:
+        """Windows, summed over parts."""
+        return sum(part.summary.size for part in self.parts)
+
+    def spread(self, values: NDArray[np.int64] | None, pool: Executor) -> list[Any]:
+        """Return, for each part, the values of its entities, or a handle of them; None are their codes."""
+        return [one for group in self.groups for one in group.spread(values, pool, self.held)]
 
 
 def count_on(source: Paths | PathStream, order: int, pool: Executor) -> tuple[Trie, Vocabulary]:
     """Return the counts of all grams of up to `order` + 1 entities, and the names of the entities."""
-    parts: list[_Part] = []
+    with counted_parts(source, order, pool) as counted:
+        return gathered(source, counted, order, pool), counted.vocabulary
+
+
+@contextmanager
+def counted_parts(source: Paths | PathStream, order: int, pool: Executor) -> Iterator[CountedParts]:
+    """Count all parts, number their entities, and keep their windows with the workers for a block."""
+    held: list[Any] = []
     try:
-        parts += _counted(source, order, pool)
-        if not parts:
-            return count_trie(source, order, 1), source.vocabulary
-        vocabulary = _numbered(parts, source)
+        parts = _counted(source, order, pool, held)
+        vocabulary, groups = number_parts(parts, pool, held)
         _check(parts, source)
-        n = len(vocabulary)
-        if n > capacity(order) or not all(part.summary.packed for part in parts):
-            return _without_keys(parts, order, n, pool), vocabulary
-        return _ranges(parts, order, n, pool), vocabulary
+        yield CountedParts(groups, source.vocabulary if vocabulary is None else vocabulary, held)
     finally:
-        pool.release([part.windows for part in parts])
+        pool.release(held)
 
 
-def _counted(source: Paths | PathStream, order: int, pool: Executor) -> list[_Part]:
+def gathered(source: Paths | PathStream, counted: CountedParts, order: int, pool: Executor) -> Trie:
+    """Return the sum of all parts, in this process."""
+    n = len(counted.vocabulary)
+    if not counted.groups:
+        return count_trie(source, order, 1)
+    if n > capacity(order) or not all(part.summary.packed for part in counted.parts):
+        return _without_keys(counted, order, n, pool)
+    return _ranges(counted, order, n, pool)
+
+
+def _counted(source: Paths | PathStream, order: int, pool: Executor, held: list[Any]) -> list[Part]:
     """Return all parts, in the order of the source; the error of the first that fails is raised."""
     found = partitions_of(source, pool.n_workers) if isinstance(source, PathStream) else None
-    begun: list[tuple[Any, Any]] = []
-    parts: list[_Part] = []
+    begun: list[list[Any]] = []
+    parts: list[Part] = []
     total = None if found is None else len(found)
     name, show = (source.name, source.show) if isinstance(source, PathStream) else ("paths", False)
     with progress(f"counting {name}", total, show=show if total else False) as advance:
-        try:
-            if found is not None:
-                for partition in found:
-                    begun.append(tuple(pool.submit(count_partition, partition, order, pieces=2)))
-            else:
-                for chunks in _batches(source):
-                    begun.append(tuple(pool.submit(count_chunks, chunks, order, pieces=2)))
-                    # What is read is sent on; more than this would only wait in memory.
-                    if len(begun) > 2 * pool.n_workers:
-                        _take(begun, parts, pool, advance)
-            while begun:
-                _take(begun, parts, pool, advance)
-        except BaseException:
-            pool.release([handle for pair in begun for handle in pair])
-            raise
+        if found is not None:
+            for partition in found:
+                begun.append(_begin(count_partition, partition, order, pool, held))
+        else:
+            for chunks in _batches(source):
+                begun.append(_begin(count_chunks, chunks, order, pool, held))
+                # What is read is sent on; more than this would only wait in memory.
+                if len(begun) > 2 * pool.n_workers:
+                    parts.append(_take(begun, pool, advance))
+        while begun:
+            parts.append(_take(begun, pool, advance))
     return parts
 
 
-def _take(begun: list[tuple[Any, Any]], parts: list[_Part], pool: Executor, advance: Advance) -> None:
-    summary, windows = begun[0]
-    parts.append(_Part(pool.get(summary), windows))
-    pool.release([summary])
-    begun.pop(0)
+def _begin(count: Callable[..., Any], what: Any, order: int, pool: Executor, held: list[Any]) -> list[Any]:
+    handles = list(pool.submit(count, what, order, pieces=3))
+    held += handles
+    return handles
+
+
+def _take(begun: list[list[Any]], pool: Executor, advance: Advance) -> Part:
+    summary, names, windows = begun.pop(0)
+    part = Part(pool.get(summary), names, windows)
     advance(1)
+    return part
 
 
 def _batches(source: Paths | PathStream) -> Iterator[list[PathChunk]]:
@@ -119,19 +146,7 @@ def _batches(source: Paths | PathStream) -> Iterator[list[PathChunk]]:
         yield batch
 
 
-def _numbered(parts: list[_Part], source: Paths | PathStream) -> Vocabulary:
-    """Return all names by first appearance, and give each part the codes of its entities among them."""
-    interner = Interner(None)
-    for part in parts:
-        names = part.summary.names
-        if names is not None:
-            data, offsets = np.frombuffer(names.data.tobytes(), np.uint8), names.offsets.copy()
-            codes = interner.intern(data, offsets[:-1], offsets[1:])
-            part.codes = codes.astype(np.int64)
-    return interner.freeze() if parts[0].codes is not None else source.vocabulary
-
-
-def _check(parts: list[_Part], source: Paths | PathStream) -> None:
+def _check(parts: list[Part], source: Paths | PathStream) -> None:
     """Raise for a source without a path, or with so many that sums would overflow."""
     if isinstance(source, PathStream) and not any(part.summary.paths for part in parts):
         raise source.nothing(sum(part.summary.dropped for part in parts))
@@ -139,11 +154,14 @@ def _check(parts: list[_Part], source: Paths | PathStream) -> None:
         raise InputError("the counts of the paths add up to more than 2**62 steps; divide them all")
 
 
-def _ranges(parts: list[_Part], order: int, vocabulary: int, pool: Executor) -> Trie:
+def _ranges(counted: CountedParts, order: int, vocabulary: int, pool: Executor) -> Trie:
     """Return the trie of all windows, divided by key and summed on the workers."""
     bits = (vocabulary + FIRST - 1).bit_length()
-    edges = _edges(parts, order, bits, pool.n_workers)
-    calls = [(part.windows, part.codes, order, bits, edges) for part in parts]
+    edges = _edges(counted, order, bits, pool.n_workers)
+    codes = counted.spread(None, pool)
+    calls = [
+        (part.windows, mine, order, bits, edges) for part, mine in zip(counted.parts, codes, strict=True)
+    ]
     runs = _summed(pool, divide, calls, len(edges) + 1, _sum_runs)
     keys, counts = (np.concatenate(arrays) for arrays in zip(*runs, strict=True))
     return trie_from_windows((keys, counts), order, bits, vocabulary)
@@ -174,16 +192,17 @@ def _summed(
         pool.release([*sums, *(handle for row in pieces for handle in row)])
 
 
-def _edges(parts: list[_Part], order: int, bits: int, ranges: int) -> NDArray[np.uint64]:
+def _edges(counted: CountedParts, order: int, bits: int, ranges: int) -> NDArray[np.uint64]:
     """Return where the ranges of keys begin, after the first, so that each has about as many windows."""
-    whole = sum(part.summary.size for part in parts)
-    if whole < _LEAST_DIVIDED or ranges == 1:
+    if counted.size < _LEAST_DIVIDED or ranges == 1:
         return np.empty(0, np.uint64)
     keys, weights = [], []
-    for part in parts:
-        found = part.summary
-        keys.append(repacked(found.sample, part.codes, order, found.bits, bits))
-        weights.append(np.full(len(found.sample), found.size / max(len(found.sample), 1)))
+    # Of a group, the first part stands for all: its codes are known here.
+    for group in counted.groups:
+        for part in group.parts[:1] if group.codes is not None else group.parts:
+            found = part.summary
+            keys.append(repacked(found.sample, group.codes, order, found.bits, bits))
+            weights.append(np.full(len(found.sample), found.size / max(len(found.sample), 1)))
     joined, weight = np.concatenate(keys), np.concatenate(weights)
     order_of = np.argsort(joined, kind="stable")
     reached = np.cumsum(weight[order_of])
@@ -191,10 +210,12 @@ def _edges(parts: list[_Part], order: int, bits: int, ranges: int) -> NDArray[np
     return np.unique(joined[order_of][places])
 
 
-def _without_keys(parts: list[_Part], order: int, vocabulary: int, pool: Executor) -> Trie:
+def _without_keys(counted: CountedParts, order: int, vocabulary: int, pool: Executor) -> Trie:
     """Return the sum of the tries of all parts, divided by their oldest entity and summed on the workers."""
-    edges = _entity_edges(parts, order, pool.n_workers)
-    calls = [(part.windows, part.codes, vocabulary, order, edges) for part in parts]
+    edges = entity_edges(counted, order, pool.n_workers, np.arange(vocabulary))
+    codes = counted.spread(None, pool)
+    parts = zip(counted.parts, codes, strict=True)
+    calls = [(part.windows, mine, vocabulary, order, edges) for part, mine in parts]
     return join_ranges(_summed(pool, divide_without_keys, calls, len(edges) + 1, _sum_tries, vocabulary))
 
 
@@ -202,12 +223,13 @@ def _sum_tries(vocabulary: int, *parts: Range) -> list[Levels]:
     return [sum_trie_range(vocabulary, *parts)]
 
 
-def _entity_edges(parts: list[_Part], order: int, ranges: int) -> list[int]:
-    """Return the entities at which ranges begin, after the first, so that each has about as many grams."""
+def entity_edges(counted: CountedParts, order: int, ranges: int, ranks: NDArray[np.int64]) -> list[int]:
+    """Return the ranks of entities at which ranges begin, after the first, with about as many grams each."""
     found = []
-    for part in parts:
-        oldest = part.summary.oldest(order)
-        found.append(oldest if part.codes is None else part.codes[oldest])
+    for group in counted.groups:
+        for part in group.parts[:1] if group.codes is not None else group.parts:
+            oldest = part.summary.oldest(order)
+            found.append(ranks[oldest if group.codes is None else group.codes[oldest]])
     joined = np.sort(np.concatenate(found))
     places = len(joined) * np.arange(1, ranges) // ranges
     return [] if not len(joined) else [int(edge) for edge in np.unique(joined[places]) if edge]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.disk_arrays import nearby, where
+from honlearn.hon.next_rows import Rows
 from honlearn.hon.trie import Level, Trie, seek
 from honlearn.jit import njit
 
@@ -70,12 +71,20 @@ def divergences(level: Level, extensions: Level, below: Level, contexts: NDArray
     p = f(g + x) / c(g) over the entities x seen after g, q = f(suffix(g) + x) / c(suffix(g)); 0 where nothing
     follows g. `extensions` is the level above, `below` the level of the suffixes.
     """
+    rows = Rows(level.first, extensions.newest, extensions.count, level.followed)
+    suffixes = Rows(below.first, level.newest, level.count, below.followed)
+    return row_divergences(rows, suffixes, level.suffix, contexts)
+
+
+def row_divergences(
+    rows: Rows, suffixes: Rows, suffix: NDArray[np.int64], contexts: NDArray[np.int64]
+) -> Divergence:
+    """Return D(g) of some contexts, from the next steps of all and of their suffixes."""
     out = np.empty(len(contexts), np.float64)
-    used = (level.first, level.followed, level.suffix, level.newest, level.count)
-    for part in nearby(contexts, (*used, extensions.newest, extensions.count)):
+    for part in nearby(contexts, (*rows, suffix, suffixes.entity, suffixes.seen)):
         _divergences(
-            level.first, level.followed, level.suffix, extensions.newest, extensions.count,
-            below.first, below.followed, level.newest, level.count, contexts[part], out[part],
+            rows.first, rows.total, suffix, rows.entity, rows.seen,
+            suffixes.first, suffixes.total, suffixes.entity, suffixes.seen, contexts[part], out[part],
         )  # fmt: skip
     return Divergence(contexts, out)
 
@@ -96,6 +105,21 @@ def supported(level: Level, min_support: int) -> NDArray[np.int64]:
     return where(len(level), lambda part: level.count[part] >= min_support, (level.count,))
 
 
+def passes_test(
+    count: NDArray[np.int64],
+    followed: NDArray[np.int64],
+    bits: NDArray[np.float64],
+    length: int,
+    tau: float | None,
+    min_support: int,
+) -> NDArray[np.bool_]:
+    """Return which contexts of one length pass GrowHON's test, from f(g), c(g) and D(g)."""
+    test: NDArray[np.bool_] = (count >= min_support) & (followed > 0)
+    if tau is not None:
+        test &= bits > thresholds(count, length, tau)
+    return test
+
+
 def pass_threshold(
     trie: Trie, divergence: list[Divergence], order: int, tau: float | None, min_support: int
 ) -> list[NDArray[np.bool_]]:
@@ -110,10 +134,8 @@ def pass_threshold(
         enough = np.zeros(len(level), np.bool_)
         for part in nearby(known.contexts, (level.count, level.followed)):
             some = known.contexts[part]
-            count = level.count[some]
-            test = (count >= min_support) & (level.followed[some] > 0)
-            if tau is not None:
-                test &= known.bits[part] > thresholds(count, m, tau)
+            followed = level.followed[some]
+            test = passes_test(level.count[some], followed, known.bits[part], m, tau, min_support)
             enough[some[test]] = True
         passes.append(enough)
     return passes

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from honlearn.errors import FormatError, InputError, ParameterError
+from honlearn.paths.files import File
 from honlearn.paths.opened import Opened
 from honlearn.paths.options import ReaderOptions
 from honlearn.paths.orders import TEXT
@@ -42,7 +42,7 @@ class DelimitedPart(FilePart):
 
     is_text = True
 
-    def __init__(self, file: Path, separator: str, options: ReaderOptions | None = None) -> None:
+    def __init__(self, file: File, separator: str, options: ReaderOptions | None = None) -> None:
         super().__init__(file, options)
         if len(separator.encode()) != 1:
             raise ParameterError(

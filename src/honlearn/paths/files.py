@@ -1,6 +1,7 @@
 """Which files, and in which format: names and patterns → existing files and one format for all.
 
-In: a string, a path, a pattern such as ``~/trips/*.csv.gz``, ``-`` for standard input, or a list of these.
+In: a string, a path, a pattern such as ``~/trips/*.csv.gz``, ``-`` for standard input, an address
+(:mod:`honlearn.paths.remote`), or a list of these.
 Out: the files in a fixed order, and ``text``, ``ngram``, ``csv``, ``tsv``, ``parquet``, ``arrow``, ``jsonl``
 or ``xes``.
 """
@@ -11,9 +12,14 @@ import glob
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 from honlearn.errors import FormatError, HonlearnError, InputError, MissingFileError, did_you_mean, listed
 from honlearn.paths.options import FORMATS
+from honlearn.paths.remote import RemoteFile, find_remote, is_address, refused
+
+File = Path | RemoteFile
+"""A file of this machine, or one at an address."""
 
 STDIN = Path("/dev/stdin")
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
@@ -35,14 +41,19 @@ EXTENSIONS = {
 }
 
 
-def find_files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:
+def find_files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[File]:
     """Return the files that `source` names; the matches of a pattern are sorted by name."""
     if isinstance(source, (str, os.PathLike)):
         return _matches(os.fspath(source))
     return [file for item in source for file in _matches(os.fspath(item))]
 
 
-def _matches(name: str) -> list[Path]:
+def _matches(name: str) -> list[File]:
+    if is_address(name):
+        scheme, _, rest = name.partition("://")
+        if scheme.lower() != "file":
+            return list(find_remote(name))
+        name = unquote(rest.removeprefix("localhost"))
     path = STDIN if name == "-" else Path(name)
     try:
         return _existing(path.expanduser())
@@ -52,7 +63,7 @@ def _matches(name: str) -> list[Path]:
         raise unreadable(path, error) from error
 
 
-def _existing(path: Path) -> list[Path]:
+def _existing(path: Path) -> list[File]:
     if path.exists() and not path.is_dir():
         return [path]
     if path.is_dir():
@@ -65,39 +76,41 @@ def _existing(path: Path) -> list[Path]:
         found = sorted(Path(match) for match in glob.glob(str(path), recursive=True) if Path(match).is_file())
         if not found:
             raise MissingFileError(f"{path}: no file matches the pattern")
-        return found
+        return list(found)
     if not path.parent.is_dir():
         raise MissingFileError(f"{path}: no such file; its folder {path.parent} does not exist")
     siblings = sorted(child.name for child in path.parent.iterdir() if child.is_file())
     raise MissingFileError(f"{path}: no such file{did_you_mean(path.name, siblings)}")
 
 
-def unreadable(file: Path, error: Exception) -> InputError:
+def unreadable(file: File, error: Exception) -> InputError:
     """Return the error of a file that the system refuses, or that breaks off while it is unpacked."""
     if isinstance(error, OSError) and error.errno is not None:
         reason = os.strerror(error.errno)
         return InputError(f"{file}: cannot be read: {reason}; check its permissions and its disk")
+    if isinstance(file, RemoteFile) and isinstance(error, OSError):
+        return refused(file, error)
     first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
     return FormatError(
         f"{file}: cannot be read: {first}; the file is damaged, cut short or of another format"
     )
 
 
-def compression_of(file: Path) -> str | None:
+def compression_of(file: File) -> str | None:
     """Return ``gzip`` or ``zstd`` by the last extension, else None."""
     return COMPRESSIONS.get(file.suffix.lower())
 
 
-def extension_of(file: Path) -> str:
+def extension_of(file: File) -> str:
     """Return the extension that tells the format, without that of the compression."""
     return Path(file.stem).suffix.lower() if compression_of(file) else file.suffix.lower()
 
 
-def format_of(files: Sequence[Path], given: str | None) -> str:
+def format_of(files: Sequence[File], given: str | None) -> str:
     """Return the format of the files: as given, else by extension, which must agree; a pipe is text."""
     if given is not None:
         return given
-    formats: dict[str, Path] = {}
+    formats: dict[str, File] = {}
     for file in files:
         if file == STDIN:
             formats.setdefault("text", file)
@@ -116,6 +129,6 @@ def format_of(files: Sequence[Path], given: str | None) -> str:
     return next(iter(formats))
 
 
-def name_of(files: Sequence[Path]) -> str:
+def name_of(files: Sequence[File]) -> str:
     """Return how messages call the files together."""
     return files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1:,} more files"

@@ -11,13 +11,13 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from honlearn.errors import FormatError, InputError
 from honlearn.paths.delimited import ConversionError
+from honlearn.paths.files import File
 from honlearn.paths.options import ReaderOptions
 from honlearn.paths.orders import TEXT, TIMES, looks_like_number
 from honlearn.paths.parts import FilePart, Part
@@ -57,7 +57,7 @@ class JsonLinesPart(FilePart):
 
     is_text = True
 
-    def __init__(self, file: Path, options: ReaderOptions | None = None) -> None:
+    def __init__(self, file: File, options: ReaderOptions | None = None) -> None:
         super().__init__(file, options)
         self._begin: list[Any] | None = None
 

@@ -9,7 +9,6 @@ number of the line; of one path per row the number of the row, both from 1.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError, ParameterError, listed
 from honlearn.paths.events import Events, gathered, paths_of
-from honlearn.paths.files import find_files, format_of, name_of
+from honlearn.paths.files import File, find_files, format_of, name_of
 from honlearn.paths.interner import Interner
 from honlearn.paths.options import LOG_FORMATS, TEXT_FORMATS, ReaderOptions
 from honlearn.paths.paths import PathChunk, Paths
@@ -80,7 +79,7 @@ class _Labelled(Events):
         return super().arranged()
 
 
-def _events(files: list[Path], kind: str, options: ReaderOptions) -> tuple[Paths, list[str]]:
+def _events(files: list[File], kind: str, options: ReaderOptions) -> tuple[Paths, list[str]]:
     ids: list[str] = []
 
     def chunks(interner: Interner, advance: Advance) -> Iterator[PathChunk]:
@@ -94,7 +93,7 @@ def _events(files: list[Path], kind: str, options: ReaderOptions) -> tuple[Paths
     return collect(PathStream(chunks, options, name_of(files))), ids
 
 
-def _line_ids(files: list[Path], kind: str, options: ReaderOptions) -> list[str]:
+def _line_ids(files: list[File], kind: str, options: ReaderOptions) -> list[str]:
     """Return the first field, or the number, of each line that is not blank."""
     if len(files) > 1 and not options.skip_columns:
         raise ParameterError(

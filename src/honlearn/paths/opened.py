@@ -13,11 +13,18 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from honlearn.errors import InputError
-from honlearn.paths.files import compression_of, unreadable
+from honlearn.paths.files import File, compression_of, unreadable
 from honlearn.paths.options import MAX_UNPACKED_STREAM
 
 Span = tuple[int, int]
 Got = TypeVar("Got")
+
+
+def arrow_file(file: File) -> Any:
+    """Return a file that Arrow reads by itself."""
+    import pyarrow as pa
+
+    return pa.OSFile(str(file)) if isinstance(file, Path) else file.open()
 
 
 class Opened:
@@ -31,7 +38,7 @@ class Opened:
     opened, and the thread would take its bytes.
     """
 
-    def __init__(self, file: Path, most: int | None = None, span: Span | None = None) -> None:
+    def __init__(self, file: File, most: int | None = None, span: Span | None = None) -> None:
         self.file = file
         self.span = span
         self.most = MAX_UNPACKED_STREAM if most is None else most
@@ -56,7 +63,7 @@ class Opened:
         import pyarrow as pa
 
         self._errors = (OSError, pa.ArrowException)
-        raw = pa.OSFile(str(self.file))
+        raw = arrow_file(self.file)
         return raw, pa.CompressedInputStream(raw, compression_of(self.file))
 
     def read(self, size: int = -1) -> bytes:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
-from honlearn.paths.files import compression_of, unreadable
+from honlearn.paths.files import File, compression_of, unreadable
 from honlearn.paths.interner import Interner
 from honlearn.paths.opened import Span
 from honlearn.paths.options import LOG_FORMATS, TEXT_FORMATS, ReaderOptions
@@ -30,7 +29,7 @@ _LOOK = 1 << 16
 class Partition:
     """A part of a file: `span` is a range of bytes of text or of row groups of Parquet; None is all of it."""
 
-    file: Path
+    file: File
     kind: str
     options: ReaderOptions
     span: Span | None = None
@@ -81,7 +80,7 @@ def partitions_of(stream: PathStream, n_workers: int) -> list[Partition] | None:
     ]
 
 
-def _spans(file: Path, kind: str, options: ReaderOptions, size: int) -> list[Span] | list[None]:
+def _spans(file: File, kind: str, options: ReaderOptions, size: int) -> list[Span] | list[None]:
     """Return the parts of one file, each about `size` bytes of it; None for all of it."""
     whole = file.stat().st_size
     if whole <= size or compression_of(file) is not None:
@@ -98,7 +97,7 @@ def _spans(file: Path, kind: str, options: ReaderOptions, size: int) -> list[Spa
     return [None]
 
 
-def _line_spans(file: Path, whole: int, size: int) -> list[Span]:
+def _line_spans(file: File, whole: int, size: int) -> list[Span]:
     """Return ranges of bytes that begin and end where lines do."""
     parts = -(-whole // size)
     edges = [0]

@@ -9,14 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from honlearn.errors import HonlearnError, InputError
-from honlearn.paths.files import compression_of, unreadable
-from honlearn.paths.opened import Opened
+from honlearn.paths.files import File, compression_of, unreadable
+from honlearn.paths.opened import Opened, arrow_file
 from honlearn.paths.options import MAX_UNPACKED_MEMORY, ReaderOptions
 from honlearn.progress import Advance
 
@@ -152,7 +151,7 @@ class MemoryPart(Part):
 class FilePart(Part):
     """A file; what Arrow says of a damaged one becomes one line that names it."""
 
-    def __init__(self, file: Path, options: ReaderOptions | None = None) -> None:
+    def __init__(self, file: File, options: ReaderOptions | None = None) -> None:
         self.file = file
         self.options = options or ReaderOptions()
         self.name = str(file)
@@ -164,7 +163,7 @@ class FilePart(Part):
     def whole(self) -> Any:
         """Return the file as something Arrow can seek in; a compressed one is unpacked in memory."""
         if compression_of(self.file) is None:
-            return pa.OSFile(self.name)
+            return arrow_file(self.file)
         unpacked = pa.BufferOutputStream()
         with Opened(self.file, self.options.max_unpacked or MAX_UNPACKED_MEMORY) as stream:
             while block := stream.read(1 << 20):
@@ -176,7 +175,7 @@ class ParquetPart(FilePart):
     """A Parquet file, read row group by row group: all of them, or those from `groups[0]` to `groups[1]`."""
 
     def __init__(
-        self, file: Path, options: ReaderOptions | None = None, groups: tuple[int, int] | None = None
+        self, file: File, options: ReaderOptions | None = None, groups: tuple[int, int] | None = None
     ) -> None:
         super().__init__(file, options)
         self.groups = groups

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from honlearn.errors import InputError, ParameterError, listed
-from honlearn.paths.files import EXTENSIONS, extension_of, find_files, format_of, name_of
+from honlearn.paths.files import EXTENSIONS, File, extension_of, find_files, format_of, name_of
 from honlearn.paths.interner import Interner
 from honlearn.paths.options import (
     LOG_FORMATS,
@@ -27,6 +27,7 @@ from honlearn.paths.options import (
     ReaderOptions,
 )
 from honlearn.paths.paths import PathChunk, Paths
+from honlearn.paths.remote import is_address
 from honlearn.paths.stream import FilesOf, OpenChunks, PathStream, collect
 from honlearn.progress import Advance
 
@@ -257,6 +258,8 @@ def _peeked(source: Iterator[Any]) -> tuple[Iterator[Any], Any]:
 
 
 def _means_file(name: str) -> bool:
+    if is_address(name):
+        return True
     path = Path(name).expanduser()
     return extension_of(path) in EXTENSIONS or path.exists() or "*" in name
 
@@ -308,7 +311,7 @@ def _file_stream(
     )
 
 
-def _text_chunks(files: list[Path], kind: str, options: ReaderOptions) -> OpenChunks:
+def _text_chunks(files: list[File], kind: str, options: ReaderOptions) -> OpenChunks:
     from honlearn.paths.text import text_chunks
 
     resolved = text_options(kind, options)
@@ -323,7 +326,7 @@ def text_options(kind: str, options: ReaderOptions) -> ReaderOptions:
     return replace(options, format=kind, delimiter=delimiter)
 
 
-def _log_chunks(files: list[Path], options: ReaderOptions) -> OpenChunks:
+def _log_chunks(files: list[File], options: ReaderOptions) -> OpenChunks:
     from honlearn.paths.xes import xes_chunks
 
     return lambda interner, advance: xes_chunks(files, options, interner, advance)

@@ -7,12 +7,12 @@ consumer that counts them one by one, or, collected, one :class:`Paths` in memor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from honlearn.errors import HonlearnError, InputError
+from honlearn.paths.files import File
 from honlearn.paths.filters import PathFilter
 from honlearn.paths.interner import Interner
 from honlearn.paths.options import ReaderOptions
@@ -27,7 +27,7 @@ OpenChunks = Callable[[Interner, Advance], Iterator[PathChunk]]
 class FilesOf(NamedTuple):
     """The files that a stream reads, and their format."""
 
-    files: Sequence[Path]
+    files: Sequence[File]
     kind: str
 
 

@@ -7,12 +7,12 @@ once every named column was found in every part.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from honlearn.errors import InputError, did_you_mean, listed
 from honlearn.paths.delimited import DelimitedPart
 from honlearn.paths.events import event_chunks
+from honlearn.paths.files import File
 from honlearn.paths.jsonl import JsonLinesPart, with_lines
 from honlearn.paths.options import COLUMN_OPTIONS, ReaderOptions
 from honlearn.paths.parts import ArrowPart, MemoryPart, ParquetPart, Part
@@ -41,7 +41,7 @@ def table_chunks(
     return lambda interner, advance: event_chunks(parts, options, interner, advance, memory)
 
 
-def open_part(file: Path, kind: str, options: ReaderOptions, groups: tuple[int, int] | None = None) -> Part:
+def open_part(file: File, kind: str, options: ReaderOptions, groups: tuple[int, int] | None = None) -> Part:
     """Return the part for one file of format `kind`; of Parquet, for some row groups of it."""
     if kind == "parquet":
         return ParquetPart(file, options, groups)

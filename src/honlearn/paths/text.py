@@ -7,7 +7,6 @@ In: files (plain, gzip or zstd), the reader's options, the interner. Out: :class
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError
 from honlearn.paths import tokenise
+from honlearn.paths.files import File
 from honlearn.paths.interner import Interner
 from honlearn.paths.opened import Opened, Span
 from honlearn.paths.options import A_COUNT, MAX_LINE, SKIP_EMPTY
@@ -32,7 +32,7 @@ _RETURNS = "lines end in a newline: convert a file whose lines end in a carriage
 
 
 def line_blocks(
-    file: Path,
+    file: File,
     size: int = BLOCK,
     advance: Advance | None = None,
     max_line: int = MAX_LINE,
@@ -70,7 +70,7 @@ def line_blocks(
         yield offset, buffer, held + 1
 
 
-def _check_lines(file: Path, offset: int, buffer: bytearray, used: int, most: int) -> None:
+def _check_lines(file: File, offset: int, buffer: bytearray, used: int, most: int) -> None:
     """Raise where a line among the bytes so far is longer than `most`; the last may still be open."""
     ends = np.flatnonzero(np.frombuffer(buffer, np.uint8, used) == ord("\n"))
     starts = np.concatenate(([0], ends + 1))
@@ -84,7 +84,7 @@ def _check_lines(file: Path, offset: int, buffer: bytearray, used: int, most: in
     raise InputError(f"{where}: a line of more than {most:,} bytes; {remedy}")
 
 
-def line_at(file: Path, position: int) -> int:
+def line_at(file: File, position: int) -> int:
     """Return the number of the line that holds byte `position` of the text (only for an error)."""
     line, before = 1, 0
     with Opened(file, position + 1) as stream:
@@ -95,7 +95,7 @@ def line_at(file: Path, position: int) -> int:
 
 
 def text_chunks(
-    files: Sequence[Path],
+    files: Sequence[File],
     options: ReaderOptions,
     interner: Interner,
     advance: Advance,
@@ -120,7 +120,7 @@ def text_chunks(
 class _Scanner:
     """Runs the compiled scanner over the blocks of one file and words its complaints."""
 
-    def __init__(self, file: Path, delimiter: bytes, options: ReaderOptions, interner: Interner) -> None:
+    def __init__(self, file: File, delimiter: bytes, options: ReaderOptions, interner: Interner) -> None:
         self.file, self.delimiter, self.options, self.interner = file, delimiter, options, interner
         self.separator = delimiter[0] if len(delimiter) == 1 else _STAND_IN[0]
         self.seen_at = np.empty(len(interner.ends), np.int64)

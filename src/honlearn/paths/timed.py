@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from honlearn.errors import InputError, ParameterError
 from honlearn.paths.columns import type_name
 from honlearn.paths.events import Events, gathered, paths_of
-from honlearn.paths.files import find_files, format_of, name_of
+from honlearn.paths.files import File, find_files, format_of, name_of
 from honlearn.paths.interner import Interner
 from honlearn.paths.options import LOG_FORMATS, TEXT_FORMATS, ReaderOptions
 from honlearn.paths.orders import TIMES, looks_like_number, order_unit
@@ -69,7 +68,7 @@ def read_timed(source: Any, moment: str, **keywords: Any) -> tuple[Paths, NDArra
     return paths.take(np.flatnonzero(long_enough)), early[long_enough]
 
 
-def _check_has_times(files: list[Path], kind: str, options: ReaderOptions) -> None:
+def _check_has_times(files: list[File], kind: str, options: ReaderOptions) -> None:
     """Raise where the steps of the paths have no time."""
     where, moment = name_of(files), "a moment (--split-at) can divide paths only by the times of their steps"
     if options.source_column is not None:
@@ -89,7 +88,7 @@ def _check_has_times(files: list[Path], kind: str, options: ReaderOptions) -> No
     options.check_columns_for(kind)
 
 
-def _chunks(files: list[Path], kind: str, options: ReaderOptions, began: BeganBefore) -> OpenChunks:
+def _chunks(files: list[File], kind: str, options: ReaderOptions, began: BeganBefore) -> OpenChunks:
     if kind in LOG_FORMATS:
         return lambda interner, advance: xes_chunks(files, options, interner, advance, began=began)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NoReturn
 from xml.parsers import expat
 
@@ -19,6 +18,7 @@ import pyarrow as pa
 
 from honlearn.errors import FormatError, InputError, did_you_mean, listed
 from honlearn.paths.events import Began, Events, paths_of
+from honlearn.paths.files import File
 from honlearn.paths.interner import Interner
 from honlearn.paths.opened import Opened
 from honlearn.paths.options import ReaderOptions
@@ -36,7 +36,7 @@ _ORDERS = "an order is a number, or a time such as 2024-05-31T16:20:00.000+02:00
 
 
 def xes_chunks(
-    files: Sequence[Path],
+    files: Sequence[File],
     options: ReaderOptions,
     interner: Interner,
     advance: Advance,
@@ -111,7 +111,7 @@ class _Log(FilePart):
     traces that have ended. `taken` events went before.
     """
 
-    def __init__(self, file: Path, options: ReaderOptions) -> None:
+    def __init__(self, file: File, options: ReaderOptions) -> None:
         super().__init__(file, options)
         self.traces: list[int] = []
         self.entities: list[str | None] = []

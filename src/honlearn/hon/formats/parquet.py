@@ -1,11 +1,13 @@
 """The edge table as Parquet: the columns source, target (labels) and weight.
 
-In: a network or a ``.parquet`` file, from honlearn or elsewhere. Out: the file, or the network in it.
+In: a network or a ``.parquet`` file, from honlearn or elsewhere, or a folder of such files
+(:mod:`honlearn.hon.grow_parts`). Out: the file, or the network in it.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,21 +21,40 @@ from honlearn.writing.atomic import atomic_binary
 COLUMNS = ("source", "target", "weight")
 
 
+FIRST_PART = "part-00000.parquet"
+"""The file that a folder of parts is known by."""
+
+
 def write(network: HigherOrderNetwork, path: Path) -> None:
     """Write the edges in node order, labels dictionary-encoded."""
     with atomic_binary(path) as file:
-        pq.write_table(network.to_arrow(), file, compression="zstd", use_dictionary=["source", "target"])
+        write_table(network.to_arrow(), file)
+
+
+def write_table(table: pa.Table, file: BinaryIO | Path) -> None:
+    """Write a table of edges, labels dictionary-encoded."""
+    pq.write_table(table, file, compression="zstd", use_dictionary=["source", "target"])
 
 
 def read(path: Path) -> HigherOrderNetwork:
     """Return the network in an edge table; other columns are ignored."""
     try:
-        table = _table(path)
+        table = _whole(path)
         source, target, weight = (table[name] for name in COLUMNS)
         return from_edges(source, target, weight, where=lambda row: f"{path}: row {row + 1}")
     except InputError as error:
         text = str(error)
         raise FormatError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+
+
+def _whole(path: Path) -> pa.Table:
+    """Return the columns of a file, or of all parts in a folder, in the order of their names."""
+    if not path.is_dir():
+        return _table(path)
+    parts = sorted(path.glob("*.parquet"))
+    if FIRST_PART not in [part.name for part in parts]:
+        raise FormatError(f"{path}: a folder without {FIRST_PART}; name a file, or a folder of parts")
+    return pa.concat_tables([_table(part) for part in parts], promote_options="permissive")
 
 
 def _table(path: Path) -> pa.Table:

@@ -74,7 +74,8 @@ def load_network(path: str | os.PathLike[str]) -> HigherOrderNetwork:
     Parameters
     ----------
     path : str or path
-        A file that ends in ``.hon``, ``.txt`` (GrowHON's edge list) or ``.parquet``.
+        A file that ends in ``.hon``, ``.txt`` (GrowHON's edge list) or ``.parquet``, or a folder of Parquet
+        parts whose name ends so.
     """
     source = Path(path)
     try:
@@ -86,7 +87,7 @@ def load_network(path: str | os.PathLike[str]) -> HigherOrderNetwork:
 
 
 def _load(source: Path) -> HigherOrderNetwork:
-    if source.is_dir():
+    if source.is_dir() and source.suffix.lower() != ".parquet":
         raise InputError(f"{source}: is a folder; name a file")
     form = _format_of(source)
     if not form.readable:
