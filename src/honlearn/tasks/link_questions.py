@@ -27,6 +27,28 @@ class LinkQuestions:
     def _predictor(self) -> DGELinkPredictor:
         return cast("DGELinkPredictor", self)
 
+    @property
+    def members_(self) -> pandas.DataFrame:
+        """A row for each learner, and one for the count model: what it reads, and its weight.
+
+        The weights sum to 1. Learners that are pooled before the classes share theirs equally.
+        """
+        import pandas as pd
+
+        model = self._predictor
+        check_is_fitted(model, "ensemble_")
+        network, shape, counts = model.network_, model.architecture_, model.count_model_
+        share = 0.0 if counts is None else counts.share
+        read = "first order" if network.n_conditional == 0 else f"order {network.max_order}"
+        epochs, rows = model.best_epochs_, []
+        for learner in range(shape.n_learners):
+            kind = shape.kinds[learner % len(shape.kinds)]
+            trained = int(epochs[learner % len(epochs)])
+            rows.append((kind.kind, kind.power, read, trained, (1 - share) / shape.n_learners))
+        if counts is not None:
+            rows.append(("counts", float("nan"), read, 0, share))
+        return pd.DataFrame(rows, columns=["learner", "edge_power", "network", "epochs", "weight"])
+
     def recommend(self, node: object, top: int = 10, max_fdr: float | None = None) -> pandas.DataFrame:
         """Return the entities that `node` is most likely linked to and has no edge to yet, best first.
 
