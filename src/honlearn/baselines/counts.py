@@ -30,11 +30,9 @@ from honlearn.sampling.pair_counts import PairCounts
 from honlearn.sampling.pairs import Pairs
 from honlearn.sampling.paths_within import paths_within
 from honlearn.stored import Spec
+from honlearn.tasks.count_share import PENALTY_FOLDS, STRENGTHS
 from honlearn.tasks.logistic import choose_logistic, fit_logistic
 
-# Inverse strengths of the L2 penalty that held-out training pairs choose from, the strongest first.
-_STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)
-_PENALTY_FOLDS = 5
 # Pairs that are counted at once.
 _BLOCK = 262_144
 _MOST = 1e100
@@ -75,7 +73,7 @@ class CountsLinkPredictor(DirectedBaseline):
             ).astype(np.float64)
             center, scale = moments(features)
             rows = sparse.csr_array((features - center) / scale)
-            chosen = choose_logistic(rows, labels, 2, weight, _STRENGTHS, _PENALTY_FOLDS, self.seed_)
+            chosen = choose_logistic(rows, labels, 2, weight, STRENGTHS, PENALTY_FOLDS, self.seed_)
             fitted = fit_logistic(rows, labels, 2, weight, chosen.C)
         # The scale goes into the coefficients, so that predictions need none.
         coefficients = (fitted.coef[1] - fitted.coef[0]) / scale

@@ -7,6 +7,7 @@ is represented once, however many pairs it is in, so nothing grows with the numb
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -17,9 +18,10 @@ from honlearn.engine.adjacency import Rows
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.products import product
 from honlearn.engine.runtime import Runtime
+from honlearn.ensemble.count_model import CountModel
 from honlearn.ensemble.ensemble import Surroundings
 from honlearn.ensemble.inference import Inference, pooled
-from honlearn.ensemble.pair_inputs import PairView, Scaling
+from honlearn.ensemble.pair_inputs import Features, PairView, Scaling
 from honlearn.ensemble.pairs import (
     NOTHING,
     PairEnsemble,
@@ -36,6 +38,8 @@ _ROWS_BLOCK = 1 << 17
 _ROW = 64
 # Entities whose expected representations are kept while all their pairs are scored.
 _TOGETHER = 1 << 15
+# Members [M, b, 2] and features [b, F] of some pairs.
+_Block = tuple[NDArray[np.float32], Features | None]
 
 
 class PairInference(Inference):
@@ -44,7 +48,8 @@ class PairInference(Inference):
     Over all relatives either end is its expected representation under Eq. 3: the product of two families
     would be the exact mean, at the price of their sizes multiplied. Draws follow Eq. 4 where `joint` says so
     and the pair has an edge that may be seen, else Eq. 3. Members are as for nodes. `view` and `scaling` give
-    what pairs read beside their ends; common neighbours are represented by their base nodes.
+    what pairs read beside their ends; common neighbours are represented by their base nodes. `counts` has its
+    share of predictions, and is no member.
     """
 
     ensemble: PairEnsemble
@@ -60,13 +65,26 @@ class PairInference(Inference):
         joint: bool,
         view: PairView | None = None,
         scaling: Scaling | None = None,
+        counts: CountModel | None = None,
     ) -> None:
         super().__init__(ensemble, near, RelativeSampler(sampler.network), seed, run, n_draws)
         self.pair_sampler, self.joint, self.view, self.scaling = sampler, joint, view, scaling
+        self.counts = counts
 
     def proba(self, nodes: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return the ensemble's probabilities for these pairs [B, 2], float32 [B, 2]."""
-        return pooled(self._members(nodes, self.n_draws))
+        """Return the probabilities of these pairs [B, 2], of members and counts by their shares, [B, 2]."""
+        parts = [
+            self._with_counts(pooled(members), features)
+            for members, features in self._blocks(nodes, self.n_draws)
+        ]
+        return np.concatenate(parts)
+
+    def _with_counts(self, proba: NDArray[np.float32], features: Features | None) -> NDArray[np.float32]:
+        """Return the probabilities [B, 2] of the learners with the share of the count model."""
+        if self.counts is None:
+            return proba
+        linked = self.counts.mixed(proba[:, 1], features)
+        return np.stack([1 - linked, linked], 1)
 
     def link_proba(self, pairs: Pairs) -> NDArray[np.float32]:
         """Return the probability of a link of pairs [B, 2], in which pairs of one source stand together, [B].
@@ -87,6 +105,32 @@ class PairInference(Inference):
             begin = end
         return out
 
+    def shortlist(
+        self, sources: NDArray[np.int32], allowed: NDArray[np.bool_], most: int | None
+    ) -> tuple[Pairs, NDArray[np.int64]]:
+        """Return pairs of each source, source by source [n, 2], and the place of the source of each, [n].
+
+        `allowed` [S, V] says which targets a source may have. Of more than `most` those are kept that the
+        count model ranks first; without a count model all of them are.
+        """
+        if self._ranks_rows and most is not None and (allowed.sum(1) > most).any():
+            assert self.counts is not None
+            assert self.view is not None
+            assert self.scaling is not None
+            logits = self.counts.row_logits(self.view.count_columns(sources), self.scaling)
+            logits[~allowed] = -np.inf
+            kept = np.argpartition(-logits, most - 1, axis=1)[:, :most]
+            short = np.zeros_like(allowed)
+            np.put_along_axis(short, kept, True, axis=1)
+            allowed = allowed & short
+        places, targets = np.nonzero(allowed)
+        return np.stack([sources[places], targets], 1).astype(np.int32), places
+
+    @property
+    def _ranks_rows(self) -> bool:
+        """Whether there is a count model that can rank all targets of a source."""
+        return self.counts is not None and self.view is not None and self.scaling is not None
+
     @property
     def _scores_rows(self) -> bool:
         """Whether all targets of a source can be scored by one product of matrices."""
@@ -104,7 +148,7 @@ class PairInference(Inference):
         """Return the probability of a link of pairs [B, 2] whose sources change at `starts`, [B]."""
         (source, target), neighbors = self._row_tables
         ctx = ForwardContext(self.run, np.zeros(len(source), np.uint64), 0)
-        shared = []
+        shared, features = [], None
         if self.view is not None:
             features, common = self.view.extras(pairs, self.scaling)
             if common is not None and neighbors is not None:
@@ -120,7 +164,7 @@ class PairInference(Inference):
             logits = self.ensemble.score_row(one, targets, [part[:, start:end] for part in shared], ctx)
             difference = (logits[:, :, 1] - logits[:, :, 0]).double()
             out[start:end] = torch.sigmoid(difference).mean(0).float().cpu().numpy()
-        return out
+        return out if self.counts is None else self.counts.mixed(out, features)
 
     @cached_property
     def _row_tables(self) -> tuple[tuple[torch.Tensor, ...], torch.Tensor | None]:
@@ -132,33 +176,41 @@ class PairInference(Inference):
         common = product(self.run, self._base_nodes, self.ensemble.common) if reads else None
         return self.ensemble.tables(h, ctx), common
 
-    @torch.no_grad()
     def _members(self, nodes: NDArray[np.int32], n_draws: int) -> NDArray[np.float32]:
         """Return what is averaged for these pairs, [M, B, 2]."""
-        parts = [nodes[start : start + BLOCK] for start in range(0, len(nodes), BLOCK)]
-        if n_draws > 0:
-            return np.concatenate([self._block(pairs, n_draws) for pairs in parts], 1)
+        return np.concatenate([members for members, _ in self._blocks(nodes, n_draws)], 1)
+
+    @torch.no_grad()
+    def _blocks(self, nodes: NDArray[np.int32], n_draws: int) -> Iterator[_Block]:
+        """Yield what is averaged for these pairs [M, b, 2], and the features of the pairs, block by block."""
         entities = np.unique(nodes).astype(np.int32)
-        if len(entities) > _TOGETHER:
-            return np.concatenate([self._mean_block(pairs, np.unique(pairs)) for pairs in parts], 1)
-        h = self._families(entities)
-        return np.concatenate([self._scored(h, entities, pairs) for pairs in parts], 1)
+        together = n_draws == 0 and len(entities) <= _TOGETHER
+        h = self._families(entities) if together else None
+        for start in range(0, len(nodes), BLOCK):
+            pairs = nodes[start : start + BLOCK]
+            reads = self._reads(pairs)
+            if n_draws > 0:
+                yield self._drawn_members(pairs, n_draws, reads), reads.features
+            elif h is not None:
+                yield self._scored(h, entities, pairs, reads), reads.features
+            else:
+                some = np.unique(pairs).astype(np.int32)
+                yield self._scored(self._families(some), some, pairs, reads), reads.features
 
     def _families(self, entities: NDArray[np.int32]) -> torch.Tensor:
         """Return the expected representations of entities, which ascend, [P, R, d]."""
         relatives, table = self._represented(entities, 0)
         return torch.from_numpy(self._expected(entities, relatives, table.cpu().numpy())).to(table)
 
-    def _mean_block(self, pairs: Pairs, entities: NDArray[np.int32]) -> NDArray[np.float32]:
-        return self._scored(self._families(entities), entities, pairs)
-
-    def _scored(self, h: torch.Tensor, entities: NDArray[np.int32], pairs: Pairs) -> NDArray[np.float32]:
+    def _scored(
+        self, h: torch.Tensor, entities: NDArray[np.int32], pairs: Pairs, reads: PairReads
+    ) -> NDArray[np.float32]:
         places = np.searchsorted(entities, pairs).astype(np.int32)[None]
-        return self._proba(h, places, self._reads(pairs))
+        return self._proba(h, places, reads)
 
-    def _block(self, pairs: Pairs, n_draws: int) -> NDArray[np.float32]:
+    def _drawn_members(self, pairs: Pairs, n_draws: int, reads: PairReads) -> NDArray[np.float32]:
         """Return the members of pairs whose relatives are drawn, [M, B, 2]."""
-        entities, reads = np.unique(pairs).astype(np.int32), self._reads(pairs)
+        entities = np.unique(pairs).astype(np.int32)
         relatives, table = self._represented(entities, n_draws)
         members = self.shape.n_learners
         draws = members * n_draws if self.shape.is_joint else n_draws

@@ -15,6 +15,7 @@ from functools import cached_property
 
 from honlearn.engine.runtime import Runtime
 from honlearn.engine.weights import Features
+from honlearn.ensemble.count_model import CountModel
 from honlearn.ensemble.ensemble import Surroundings, surroundings
 from honlearn.ensemble.fitting import Fitted, fit_ensemble, search_only
 from honlearn.ensemble.fold_training import FoldTrainer
@@ -36,8 +37,8 @@ from honlearn.sampling.pairs import Pairs, PairSampler
 class PairModel:
     """An ensemble over pairs; `hide` gives the network without the edges between some pairs.
 
-    `source` is what pairs read beside their ends, None for nothing; `scaling` standardises their features
-    once a model is fitted.
+    `source` is what pairs read beside their ends, None for nothing; `scaling` standardises their features and
+    `counts` has its share of predictions once a model is fitted.
     """
 
     network: HigherOrderNetwork
@@ -50,6 +51,7 @@ class PairModel:
     joint: bool = False
     source: PairSource | None = None
     scaling: Scaling | None = None
+    counts: CountModel | None = None
 
     @cached_property
     def near(self) -> Surroundings:
@@ -136,4 +138,4 @@ class PairModel:
         """Return what predicts with an ensemble that was restored."""
         view = None if self.source is None else self.source.whole
         given = (ensemble, self.near, self.sampler, self.seed, run, n_draws, self.joint)
-        return PairInference(*given, view, self.scaling)
+        return PairInference(*given, view, self.scaling, self.counts)

@@ -1,7 +1,7 @@
 """The pairs that a link predictor is trained on: pairs of the user, or links of the network and a pool.
 
 In: arguments of ``fit``. Out: :class:`LinkExamples`, and from it what a training takes, in folds or not; and
-the calibration of a fitted model and the scores of unlinked pairs that it held back.
+:class:`HeldPairs`: what was held back, for the calibration of a fitted model.
 """
 
 from __future__ import annotations
@@ -89,33 +89,38 @@ def link_examples(
     return LinkExamples(*check_links.training_pairs(owner, network, X, y, exclude, directed, seed))
 
 
-def calibration_of(given: LinkExamples, trained: Trained, held: Held, n_entities: int) -> Calibration:
-    """Return the calibration on what the learners held back, or by the share of links where that is nothing.
+@dataclass(frozen=True)
+class HeldPairs:
+    """Pairs that were held back in a fit: labels [h], how likely each was drawn, and its prediction [h]."""
 
-    Learners of a fit on pairs hold back the same pairs, so that their mean is the prediction of the bag.
-    """
-    share = given.share(n_entities)
-    if not held.positions.shape[1]:
-        return for_share(share)
-    positions, examples = held.positions[0], trained.examples
-    chance = examples.chance[positions] if isinstance(examples, FoldedPairs) else np.ones(len(positions))
-    probability = held.proba[:, :, 1].mean(0, dtype=np.float64).astype(np.float32)
-    return calibrate(probability, examples.labels[positions], share, chance)
+    labels: NDArray[np.int64]
+    chance: NDArray[np.float64]
+    probability: NDArray[np.float32]
 
+    @classmethod
+    def of(cls, trained: Trained, held: Held, probability: NDArray[np.float32]) -> HeldPairs:
+        """Return what the learners held back, the same for all of them, with these predictions [h]."""
+        positions, examples = held.positions[0], trained.examples
+        chance = np.ones(len(positions))
+        if isinstance(examples, FoldedPairs):
+            chance = examples.chance[positions]
+        return cls(examples.labels[positions], chance, probability)
 
-def unlinked_scores(trained: Trained, held: Held, seed: int) -> NDArray[np.float32]:
-    """Return the predicted probabilities of held-back unlinked pairs that stand for all unlinked pairs, [n].
+    def calibration(self, share: float) -> Calibration:
+        """Return the calibration on these pairs, or by the share of links where there are none."""
+        if not len(self.labels):
+            return for_share(share)
+        return calibrate(self.probability, self.labels, share, self.chance)
 
-    A held-back pair is kept with a probability in inverse proportion to how likely it was drawn, so that
-    those kept are as if drawn uniformly. Empty where nothing is held back.
-    """
-    if not held.positions.shape[1]:
-        return np.empty(0, np.float32)
-    positions, examples = held.positions[0], trained.examples
-    probability = held.proba[:, :, 1].mean(0, dtype=np.float64).astype(np.float32)
-    free = examples.labels[positions] == 0
-    if isinstance(examples, FoldedPairs) and free.any():
-        chance = examples.chance[positions]
-        least = max(float(chance[free].min()), 1e-9)
-        free &= generator(seed, "unlinked scores").random(len(free)) * chance <= least
-    return np.sort(probability[free])
+    def unlinked_scores(self, seed: int) -> NDArray[np.float32]:
+        """Return the predicted probabilities of unlinked pairs that stand for all unlinked pairs, [n].
+
+        A pair is kept with a probability in inverse proportion to how likely it was drawn, so that those kept
+        are as if drawn uniformly.
+        """
+        free = self.labels == 0
+        if not free.any():
+            return np.empty(0, np.float32)
+        least = max(float(self.chance[free].min()), 1e-9)
+        free &= generator(seed, "unlinked scores").random(len(free)) * self.chance <= least
+        return np.sort(self.probability[free])

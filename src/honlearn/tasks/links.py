@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from honlearn.ensemble.count_model import CountModel
 from honlearn.ensemble.ensemble import Architecture
 from honlearn.ensemble.growing_bag import forget_rounds
 from honlearn.ensemble.learner_training import Searched
@@ -40,10 +41,11 @@ from honlearn.seeds import root_seed
 from honlearn.tasks import link_parameters as check_links
 from honlearn.tasks import parameters as check
 from honlearn.tasks.choice import Candidate
+from honlearn.tasks.count_share import count_part
 from honlearn.tasks.estimator import EnsembleEstimator
 from honlearn.tasks.fit_facts import Clock
 from honlearn.tasks.inputs import Labels, NamePairs
-from honlearn.tasks.link_examples import LinkExamples, calibration_of, link_examples, unlinked_scores
+from honlearn.tasks.link_examples import HeldPairs, LinkExamples, link_examples
 from honlearn.tasks.link_questions import LinkQuestions
 from honlearn.tasks.link_split import hide_pairs
 from honlearn.tasks.nested import as_learners, refuse_old
@@ -61,8 +63,9 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
         tested, the tested links must be left out of the paths.
     n_learners : int, default 16
         How many learners there are at most. A bag is trained two learners (of each kind) at a time, until
-        two more improve its loss on the validation pairs by no more than the standard error of that gain;
-        ``n_learners_`` is how many there are then. Other variants have as many as this says.
+        two more improve its loss on the validation pairs by no more than the standard error of that gain, or
+        by less than half a percent; ``n_learners_`` is how many there are then. Other variants have as many
+        as this says.
     pairs : Pairs, optional
         What is read of two ends, whether order counts, how relatives of a pair are drawn, what is hidden.
     paths : Paths, lists of names or a file, optional
@@ -74,6 +77,19 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
         representation under Eq. 3.
     **old
         Keywords of version 0.1 that are parameters of objects now; the error says where each one is.
+
+    Attributes
+    ----------
+    count_model_
+        Logistic regression on the counts of a pair: ``coefficients`` of the standardised
+        :class:`~honlearn.sampling.pair_counts.PairCounts`, ``intercept``, and its ``share`` of the
+        prediction. None where there is none.
+    members_
+        A table of the learners and the count model, with weights.
+    calibration_
+        Turns a predicted probability into one among all pairs of entities.
+    n_learners_
+        How many learners there are.
 
     Examples
     --------
@@ -93,6 +109,7 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
     calibration_: Calibration
     unlinked_scores_: NDArray[np.float32]
     n_learners_: int
+    count_model_: CountModel | None = None
     _fitted_model: PairModel
     _scaling: Scaling | None = None
     # Lags of the paths of a model that was loaded.
@@ -161,7 +178,7 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
         """
         clock = Clock()
         self.seed_ = root_seed(self.random_state)
-        for name in ("_lags", "_scaling", "_kept_source", "n_learners_"):
+        for name in ("_lags", "_scaling", "_kept_source", "n_learners_", "count_model_"):
             self.__dict__.pop(name, None)
         # Pairs are read more than once, which an iterator does not survive.
         X, exclude = (list(pairs) if isinstance(pairs, Iterator) else pairs for pairs in (X, exclude))
@@ -183,8 +200,11 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
         self.classes_ = np.array([0, 1])
         self.n_linked_ = int(given.balanced.labels.sum())
         self._scaling = trained.scaling
-        self.calibration_ = calibration_of(given, trained, fitted.held, self.network_.n_entities)
-        self.unlinked_scores_ = unlinked_scores(trained, fitted.held, self.seed_)
+        share = self._reads.count_share
+        counts = count_part(trained.examples, fitted.held, share, self.seed_)
+        self.count_model_, held = counts.model, HeldPairs.of(trained, fitted.held, counts.held)
+        self.calibration_ = held.calibration(given.share(self.network_.n_entities))
+        self.unlinked_scores_ = held.unlinked_scores(self.seed_)
         forget_rounds(shape, options)
         self._remember(dataclasses.replace(shape, n_learners=self.n_learners_), fitted, options)
         self.fit_facts_ = clock.facts("pairs", given.balanced.labels, given.balanced.pairs)
@@ -241,12 +261,15 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
     def _options(
         self, shape: Architecture, n_examples: int, training: Training | None = None
     ) -> list[TrainingOptions]:
-        """Return the training options of each kind; with folds, a batch is a fold unless the user says."""
+        """Return the training options of each kind; with folds, a batch is a fold unless the user says.
+
+        Folds are not all of one size: batches have room for a tenth more, so that none is cut in two.
+        """
         if not self._reads.folds:
             return super()._options(shape, n_examples, training)
         training = self.parameter_object("training") if training is None else training
         usual = {"n_batches": self._reads.folds, "max_epochs": 40}
-        given = (self._owner, self.task)
+        given, n_examples = (self._owner, self.task), n_examples + n_examples // 10
         return [training.options(*given, kind, n_examples, self.verbose, usual) for kind in shape.kinds]
 
     def _read_paths(self) -> Paths | None:
@@ -277,7 +300,7 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
         reads, network = self._reads, self.network_
         given = (network, PairSampler(network, reads.directed), shape, self._inputs(), self.seed_)
         hidden = (hide_pairs, bool(reads.hide_own), reads.draw == "joint")
-        return PairModel(*given, *hidden, self._source(), self._scaling)
+        return PairModel(*given, *hidden, self._source(), self._scaling, self.count_model_)
 
     def _fingerprint(
         self, phase: str, examples: Iterable[NDArray[Any]], networks: Sequence[HigherOrderNetwork] = ()
@@ -342,6 +365,8 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
 
     def member_proba(self, X: NamePairs) -> NDArray[np.float32]:
         """Return the probabilities of each member, [L, B, 2]; for members see ``DGEClassifier``.
+
+        The count model is no member.
 
         Parameters
         ----------

@@ -116,6 +116,8 @@ def _choice(model: Described) -> Section:
         kernel = config.number("kernel_share", 0, 1) if config.has("kernel_share") else 0.0
         found["members"] = [_member(row, kernel) for row in config.mappings("components")]
         found["path_kernel_share"] = kernel
+    if config.has("counts"):
+        found["count_model_share"] = config.mapping("counts").number("share", 0, 1)
     if config.has("edge_power"):
         found["edge_power"] = config.number("edge_power")
     if config.has("C"):

@@ -1,4 +1,4 @@
-"""What a saved link predictor holds beside its weights: scaling, lags, calibration, unlinked scores, size.
+"""What a saved link predictor holds beside its weights: scaling, lags, counts, calibration, unlinked scores.
 
 In: a :class:`~honlearn.tasks.links.DGELinkPredictor`, or what a model folder holds. Out: config and tensors
 for :mod:`honlearn.tasks.saving`, and back. The paths themselves are not saved: a model that was loaded knows
@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy import sparse
 
+from honlearn.ensemble.count_model import CountModel
 from honlearn.ensemble.pair_inputs import FEATURES, Scaling
 from honlearn.errors import FormatError, listed
 from honlearn.sampling.lags import LAGS, Lags
 from honlearn.stored import Fields, Spec, check_arrays, shown
+from honlearn.tasks.count_share import N_COUNTS
 from honlearn.tasks.pair_calibration import Calibration
 from honlearn.tasks.storage import ADVICE
 
@@ -33,17 +36,22 @@ _MOST_LEARNERS = 2**16
 def pair_config(model: DGELinkPredictor) -> dict[str, Any]:
     """Return what the config holds of a fitted model beside its parameters."""
     intercept, slope = model.calibration_
-    return {"learners": model.n_learners_, "calibration": {"intercept": intercept, "slope": slope}}
+    out = {"learners": model.n_learners_, "calibration": {"intercept": intercept, "slope": slope}}
+    if model.count_model_ is not None:
+        out["counts"] = {"intercept": model.count_model_.intercept, "share": model.count_model_.share}
+    return out
 
 
 def pair_tensors(model: DGELinkPredictor) -> dict[str, torch.Tensor]:
-    """Return the scaling of the features, the scores of unlinked pairs and the lags, where there are any."""
+    """Return the scaling of the features, coefficients of counts, scores of unlinked pairs, and lags."""
     out: dict[str, torch.Tensor] = {}
     if model._scaling is not None:
         out |= {
             "mean": torch.from_numpy(model._scaling.mean),
             "scale": torch.from_numpy(model._scaling.scale),
         }
+    if model.count_model_ is not None:
+        out["coefficients"] = torch.from_numpy(model.count_model_.coefficients)
     if len(model.unlinked_scores_):
         out["unlinked"] = torch.from_numpy(model.unlinked_scores_)
     source = model._fitted_model.source
@@ -74,7 +82,7 @@ def restore_pairs(
     }
     size = model.network_.n_entities
     specs: dict[str, Spec] = {"mean": ("f4", (len(FEATURES),)), "scale": ("f4", (len(FEATURES),))}
-    specs["unlinked"] = ("f4", ("unlinked",))
+    specs |= {"coefficients": ("f8", (N_COUNTS,)), "unlinked": ("f4", ("unlinked",))}
     for lag in LAGS:
         count = f"entries{lag}"
         given: list[Spec] = [("i8", (size + 1,)), ("i4", (count,)), ("f8", (count,))]
@@ -89,6 +97,7 @@ def restore_pairs(
     if reads != bool(scaled):
         raise FormatError(f"{where}: the scaling of the counts does not belong to these parameters; {ADVICE}")
     check_arrays(known, specs, where, advice=ADVICE)
+    model.count_model_ = _count_model(config, known.get("coefficients"), reads, where)
     scores = known.get("unlinked", np.empty(0, np.float32))
     # A comparison with NaN is false.
     if not ((scores >= 0) & (scores <= 1)).all():
@@ -96,6 +105,22 @@ def restore_pairs(
     model.unlinked_scores_ = scores
     model._scaling = Scaling(known["mean"], known["scale"]) if scaled else None
     model._lags = _lags(known, size, where) if lagged else None
+
+
+def _count_model(
+    config: Fields, coefficients: NDArray[np.float64] | None, reads: bool, where: str
+) -> CountModel | None:
+    """Return the count model, None where there is none."""
+    if config.has("counts") != (coefficients is not None) or (coefficients is not None and not reads):
+        raise FormatError(f"{where}: the count model does not belong to these parameters; {ADVICE}")
+    if coefficients is None:
+        return None
+    fields = config.mapping("counts")
+    fields.only("intercept", "share")
+    if np.abs(coefficients).max() > _LARGEST:
+        raise FormatError(f"{where}: coefficients of counts of more than {_LARGEST:g}; {ADVICE}")
+    intercept = fields.number("intercept", -_LARGEST, _LARGEST)
+    return CountModel(coefficients, intercept, fields.number("share", 0, 1))
 
 
 def _lags(known: dict[str, Any], size: int, where: str) -> Lags:

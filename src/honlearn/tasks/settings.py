@@ -209,10 +209,7 @@ class PathKernel(BaseEstimator):  # type: ignore[misc]
     def check(self, owner: str) -> None:
         """Raise a ParameterError for a parameter that is out of range."""
         check_integer(owner, "path_kernel.vectors", self.vectors, 0)
-        if isinstance(self.share, str):
-            check_choice(owner, "path_kernel.share", self.share, ("auto",))
-        else:
-            check_real(owner, "path_kernel.share", self.share, 0, 1)
+        _check_share(owner, "path_kernel.share", self.share)
 
 
 DRAWS = ("joint", "independent")
@@ -302,6 +299,10 @@ class Pairs(PlainPairs):
         Whether a pair also reads counts of both ends: degrees, resource allocation, walks of length three,
         lags in the paths (:class:`~honlearn.sampling.pair_counts.PairCounts`), and products of low-rank
         vectors (:class:`~honlearn.sampling.pair_factors.PairFactors`). Needs folds.
+    count_share : float or "auto", default "auto"
+        The share of the prediction that a logistic regression on the counts has beside the learners.
+        ``"auto"`` finds it by stacking on held-back pairs; 0 leaves predictions to the learners. Without
+        `counts` there is none.
     common : int, default 16
         How many numbers a pair reads of the pooled representations of its common neighbours; 0 for none.
         Needs folds.
@@ -313,6 +314,7 @@ class Pairs(PlainPairs):
     operator: str = "product"
     folds: int = 10
     counts: bool = True
+    count_share: float | str = "auto"
     common: int = 16
     negatives: str = "mixed"
 
@@ -335,6 +337,7 @@ class Pairs(PlainPairs):
         check_integer(owner, "pairs.common", self.common, 0)
         check_choice(owner, "pairs.negatives", self.negatives, NEGATIVES)
         _check_flag(owner, "counts", self.counts)
+        _check_share(owner, "pairs.count_share", self.count_share)
         needs = [name for name in ("counts", "common") if getattr(self, name)]
         if not folds and self.negatives != "uniform":
             needs.append(f"negatives={self.negatives!r}")
@@ -343,6 +346,13 @@ class Pairs(PlainPairs):
                 f"{owner}: pairs.{listed(needs)} needs folds of pairs; set pairs.folds to 10, or "
                 "counts=False, common=0 and negatives='uniform'"
             )
+
+
+def _check_share(owner: str, name: str, value: float | str) -> None:
+    if isinstance(value, str):
+        check_choice(owner, name, value, ("auto",))
+    else:
+        check_real(owner, name, value, 0, 1)
 
 
 def _check_flag(owner: str, name: str, value: object) -> None:

@@ -4,7 +4,7 @@ In: a fitted :class:`~honlearn.tasks.links.DGELinkPredictor` and two names. Out:
 Each reason is taken out of a copy of the network, which the same learners then read, so that this holds for
 every kind of learner and of pair model. The strongest reasons of a kind, and all others that were tried as
 one, are the players of a game, whose Shapley values are exact; every coalition takes a network, so players
-are few.
+are few. The count model is linear, so that each count has its exact part of that model's logit.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
+from honlearn.ensemble.count_model import CountModel
 from honlearn.errors import InputError, check_integer
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.paths.paths import Paths
+from honlearn.sampling.pair_counts import PairCounts
 from honlearn.tasks.explain.classifier import check_paths
 from honlearn.tasks.explain.naming import Naming
 from honlearn.tasks.explain.players import candidates, family
@@ -70,6 +73,10 @@ def explain_link(
         *_strongest(probability, near, lambda pairs: score(hide_pairs(network, pairs)), top),
     ]
     references = list(_references(network, ends, score))
+    if model.count_model_ is not None:
+        of_counts = _PairOfCounts.of(model, model.count_model_, names, probability)
+        references += of_counts.references()
+        reasons += of_counts.reasons(top)
     return Explanation(" → ".join(names), "linked", probability, tuple(references), tuple(reasons))
 
 
@@ -129,6 +136,45 @@ def _neighbors(
         heaviest = [int(member[0]) for member in groups.members if len(member) == 1]
         for near in [one for one in heaviest if one != other][: _TRIED * top]:
             yield Tried(np.array([[entity, near]], np.int32), partial(naming.edge, entity, near))
+
+
+class _PairOfCounts(NamedTuple):
+    """What the count model makes of one pair: its share, its logit, and the part of each count in it, [C]."""
+
+    share: float
+    learned: float
+    logit: float
+    parts: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, model: DGELinkPredictor, counts: CountModel, names: tuple[str, ...], probability: float
+    ) -> _PairOfCounts:
+        """Ask a fitted model; `probability` is its prediction for the pair."""
+        pairs, inference = model._inference([names], "explain")
+        assert inference.view is not None
+        features, _ = inference.view.extras(pairs, inference.scaling)
+        assert features is not None
+        parts = counts.coefficients * features[0, : len(counts.coefficients)]
+        logit = float(counts.logits(features)[0])
+        left = 1.0 - counts.share
+        learned = (probability - counts.share * float(expit(logit))) / left if left else 0.0
+        return cls(counts.share, learned, logit, parts)
+
+    def references(self) -> list[Reference]:
+        """Return what the count model and the learners predict by themselves."""
+        found = [Reference(f"by counts alone (share {self.share:.2f})", float(expit(self.logit)))]
+        return found if self.share == 1 else [*found, Reference("by the learners alone", self.learned)]
+
+    def reasons(self, top: int) -> list[Reason]:
+        """Return the counts with the largest parts; without one, it is the mean of the training pairs."""
+        out = []
+        for place in np.argsort(-np.abs(self.parts), kind="stable")[:top].tolist():
+            part = float(self.parts[place])
+            mixed = (1 - self.share) * self.learned + self.share * float(expit(self.logit - part))
+            name = PairCounts.names[place].replace("_", " ")
+            out.append(Reason("count", name, None, mixed, logit=part))
+        return out
 
 
 def _references(network: HigherOrderNetwork, ends: tuple[int, ...], score: Score) -> Iterator[Reference]:

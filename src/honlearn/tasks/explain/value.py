@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 KINDS = {
     "memory": "memories",
     "neighbor": "neighbours",
+    "count": "counts of the pair, in the count model",
     "path": "paths",
     "example": "labels in the path kernel",
     "gram": "grams",
@@ -42,7 +43,8 @@ class Reason:
     support
         The observed paths behind it, in words.
     logit
-        Its exact part of the logit of the class, less the mean of all classes, where that is a sum.
+        Its exact part of the logit of the class, less the mean of all classes, where that is a sum. Of a link
+        it is the part in the logit of the count model, against the mean of the training pairs.
     """
 
     kind: str
