@@ -74,7 +74,12 @@ class KernelTerms:
 
     @cached_property
     def _landmarks(self) -> Rows:
-        return self.vectors[np.unique(self.labelled.nodes[:LANDMARKS])].astype(np.float64)
+        return self.vectors[self.labelled.nodes[self._places]].astype(np.float64)
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """Where the landmarks are among the labelled entities, ascending by node, [m]."""
+        return np.unique(self.labelled.nodes[:LANDMARKS], return_index=True)[1]
 
     @cached_property
     def _solver(self) -> tuple[tuple[Rows, bool], Rows]:
@@ -82,7 +87,7 @@ class KernelTerms:
         onto = alike(self._landmarks, self.vectors[self.labelled.nodes].astype(np.float64))
         # A matrix times its own transpose takes half the work of a product of two.
         root = onto * np.sqrt(self.labelled.weights)
-        matrix = root @ root.T + self.penalty * alike(self._landmarks, self._landmarks)
+        matrix = root @ root.T + self.penalty * onto[:, self._places]
         matrix[np.diag_indices_from(matrix)] += _JITTER * np.trace(matrix) / len(matrix)
         return cho_factor(matrix), onto * self.labelled.weights
 
