@@ -35,6 +35,7 @@ from honlearn.tasks.crossed import count_fits
 from honlearn.tasks.temperature import tempered
 
 sys.path.insert(0, str(Path(__file__).parent))
+from generated_cases import Case
 
 TRAINED = 0.7
 SCORES: dict[str, dict[str, Any]] = {
@@ -46,14 +47,6 @@ SCORES: dict[str, dict[str, Any]] = {
 }
 # What a calibration error is that comes of noise alone: the mean over so many draws.
 DRAWS = 200
-
-
-class Case(NamedTuple):
-    """A network and its labelled nodes."""
-
-    network: hl.HigherOrderNetwork
-    nodes: np.ndarray
-    labels: np.ndarray
 
 
 def from_files(network: str, labels: str) -> Case:

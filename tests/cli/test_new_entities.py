@@ -48,7 +48,7 @@ def test_unknown_names(honlearn: Run, model: Path, new: Path) -> None:
     refused = asked()
     assert (refused.code, refused.out) == (2, "")
     assert "2 of 3 names are not among the 24 entities: 's33', 'nobody'" in refused.err
-    assert "did you mean 's3'" in refused.err
+    assert "did you mean 's3'? Or give --on-unknown skip or predict" in refused.err
     assert asked("--on-unknown", "error") == refused
     skipped = asked("--on-unknown", "skip")
     assert list(rows_of(skipped)) == ["s1"]

@@ -123,12 +123,15 @@ def test_sets_of_a_fit_are_those_of_the_search(nodes: list[str]) -> None:
             p = tempered(votes[who, place].mean(0, keepdims=True), model.held_temperature_)[0]
             fits += own[i, held.labels[i]] <= p + 1e-7
         assert np.abs(sets.p_values[place] - (1 + fits) / 31).max() <= 1.01 / 31
-    # The whole model is as sure of the nodes without a label as those learners are.
+    # Half-way, on the scale of logarithms, to where the whole model is as sure of the nodes without a label
+    # as those learners are.
     sure = [
         tempered(votes[[i in some for some in parts], 1::2].mean(0), model.held_temperature_).max(1).mean()
         for i in range(30)
     ]
-    assert model.predict_proba(nodes[1::2]).max(1).mean() == pytest.approx(np.mean(sure), abs=1e-5)
+    matched = model.temperature_**2 / model.held_temperature_
+    as_sure = tempered(model.predict_proba(nodes[1::2]), matched / model.temperature_)
+    assert as_sure.max(1).mean() == pytest.approx(np.mean(sure), abs=1e-5)
 
 
 def test_sets_of_the_whole_model_by_counting(fitted: DGEClassifier, nodes: list[str]) -> None:

@@ -38,6 +38,14 @@ def test_the_temperature_that_matches_a_confidence(power: float) -> None:
     assert [matching_temperature(proba, c) for c in (0.2, 1.0)] == [4.0, 0.25]
 
 
+@pytest.mark.parametrize("n", [40, 400])
+def test_no_run_of_right_predictions_makes_the_next_one_certain(n: int) -> None:
+    proba, truth = np.tile([[0.9, 0.05, 0.05]], (n, 1)).astype(np.float32), np.zeros(n, np.int64)
+    found = choose_temperature(proba, truth, np.ones(n))
+    # One example of n + 1 is spread over the three classes.
+    assert tempered(proba, found)[0, 0] == pytest.approx(1 - 2 / 3 / (n + 1), abs=1e-4)
+
+
 def test_few_examples_change_nothing() -> None:
     proba, truth = drawn(10)
     assert choose_temperature(proba, truth, np.ones(10)) == 1.0

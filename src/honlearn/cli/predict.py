@@ -142,6 +142,7 @@ def predict(
     if alpha is not None:
         facts["mean_set_size"] = round(float(table["set_size"].mean()), 4) if len(table) else None
         facts["abstained"] = int(table["abstain"].sum())
+        facts["in_training"] = int(table["in_training"].sum())
     if as_json:
         import json
 
@@ -149,11 +150,17 @@ def predict(
     else:
         apart = f", mean disagreement {facts['mean_disagreement']}" if "disagreement" in table else ""
         if alpha is not None:
-            apart += f", mean set size {facts['mean_set_size']}, {facts['abstained']:,} without an answer"
+            apart += f", mean set size {facts['mean_set_size']}, {facts['abstained']:,} without one answer"
         typer.echo(
             f"{output}: {len(table):,} nodes, {facts['classes']} classes, mean confidence "
             f"{facts['mean_confidence']}{apart}"
         )
+        if facts.get("in_training"):
+            typer.echo(
+                f"note: {facts['in_training']:,} of {len(table):,} nodes were trained on; what is said of "
+                "coverage holds for the others",
+                err=True,
+            )
 
 
 def _check_inputs(model: Path, alpha: float | None, pairs: Path | None, paths: str | None) -> None:

@@ -26,7 +26,13 @@ from honlearn.tasks.held_back import PREFIX, HeldBack
 from honlearn.tasks.inputs import Names
 from honlearn.tasks.prediction_sets import PredictionSets, SetCalibration
 from honlearn.tasks.smoothed import AUTO, smoothed_p_values
-from honlearn.tasks.temperature import WIDEST, choose_temperature, matching_temperature, tempered
+from honlearn.tasks.temperature import (
+    WIDEST,
+    choose_temperature,
+    matching_temperature,
+    tempered,
+    whole_temperature,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -92,7 +98,7 @@ class Calibrated:
             self._match_temperature(crossed, of_kernel)
 
     def _match_temperature(self, crossed: Sequence[Crossed], kernel: Kernel | None) -> None:
-        """Set the temperature at which the whole model is as sure of unlabelled nodes as who held back."""
+        """Set the temperature of the whole model, by how sure it is of nodes without a label."""
         codes = np.setdiff1d(np.arange(self.network_.n_entities, dtype=np.int32), self.held_back_.nodes)
         if len(codes) < _FEWEST_UNLABELLED:
             return
@@ -100,7 +106,8 @@ class Calibrated:
         held = (self.held_back_.is_known, some, self.held_temperature_)
         confidence = mean_confidence(crossed, kernel, *held)
         self.temperature_ = 1.0
-        self.temperature_ = matching_temperature(self.predict_proba(self._named(some)), confidence)
+        matched = matching_temperature(self.predict_proba(self._named(some)), confidence)
+        self.temperature_ = whole_temperature(self.held_temperature_, matched)
 
     def _before_refit(self, component: Component, fitted: Fitted) -> NDArray[np.float32]:
         """Return what the learners of a component predicted for all entities at the end of the search.

@@ -5,12 +5,14 @@ In: probabilities [n, C] of held-back examples and their classes. Out: a tempera
     q_c ∝ p_c^(1/T),
 
 below 1 where predictions are less sure than they are right (means of many learners are), above 1 where they
-are too sure. It is 1, no change, unless log loss gains by it on examples that it was not fitted to.
+are too sure. It is 1, no change, unless log loss gains by it on examples that it was not fitted to. One more
+example, spread over all classes, is counted: n right predictions in a row do not make the next one certain.
 
 Held-back predictions are those of a few learners before their last training. The whole model has more
-learners, which makes it less sure, and these were trained for longer, which makes it surer; its temperature
-is the one at which it is as sure, on average over nodes without labels, as the learners whose predictions
-were held back (:func:`matching_temperature`).
+learners, which makes it less sure, and these were trained for longer, which makes it surer. At the
+temperature of the held-back predictions all of this change would count as earned; at the one where it is as
+sure, on average over nodes without labels, as the learners that held back (:func:`matching_temperature`),
+none of it. Its temperature is the geometric mean of the two (:func:`whole_temperature`).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
+from scipy.special import logsumexp
 
 from honlearn.tasks.held import log_losses
 
@@ -77,6 +80,15 @@ def matching_temperature(proba: NDArray[np.float32], confidence: float) -> float
     return float(math.exp(brentq(excess, least, most, xtol=1e-6)))
 
 
+def whole_temperature(held: float, matched: float) -> float:
+    """Return the temperature of the whole model: half of the change in confidence counts as earned.
+
+    >>> whole_temperature(0.5, 2.0)
+    1.0
+    """
+    return math.sqrt(held * matched)
+
+
 def _losses(logs: Rows, truth: NDArray[np.int64], temperature: float) -> Rows:
     """Return the log loss of each example at a temperature, [n]."""
     powers = np.exp(logs / temperature)
@@ -84,8 +96,17 @@ def _losses(logs: Rows, truth: NDArray[np.int64], temperature: float) -> Rows:
 
 
 def _best(logs: Rows, truth: NDArray[np.int64], weights: Rows) -> float:
+    """Return the temperature of least log loss, where one example in n + 1 is of no class."""
+    spread = 1.0 / (len(truth) + 1)
+
+    def loss(log: float) -> float:
+        scaled = logs / math.exp(log)
+        each = logsumexp(scaled, axis=1)[:, None] - scaled
+        own = each[np.arange(len(truth)), truth]
+        return float(weights @ ((1 - spread) * own + spread * each.mean(1)))
+
     found = minimize_scalar(
-        lambda log: float(weights @ _losses(logs, truth, math.exp(log))),
+        loss,
         bounds=(-math.log(WIDEST), math.log(WIDEST)),
         method="bounded",
         options={"xatol": 1e-4},
