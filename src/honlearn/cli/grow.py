@@ -92,6 +92,9 @@ def grow(
     """Build a higher-order network from paths and write it, whole or not at all."""
     import time
 
+    from honlearn.cli.inputs import check_paths
+
+    check_paths(paths, reading)
     from honlearn.errors import InputError
     from honlearn.executors import read_spec
     from honlearn.hon.build import AUTO, LEAST_MEMORY, auto_alpha, count_for

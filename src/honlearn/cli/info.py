@@ -44,10 +44,9 @@ def info(
     reading: dict[str, Any],
 ) -> None:
     """Show what a network is made of, how much memory helps to predict paths, or the card of a model."""
+    from honlearn.cli.inputs import check_there
     from honlearn.cli.kinds import is_model, is_network
     from honlearn.errors import ParameterError
-    from honlearn.hon.formats import load_network
-    from honlearn.labels import read_labels
 
     if is_model(source):
         from honlearn.cli.card import show_card
@@ -56,6 +55,10 @@ def info(
             raise ParameterError(f"{source} is a model: its card needs neither LABELS nor options of reading")
         show_card(source, as_json)
         return
+    check_there(source)
+    from honlearn.hon.formats import load_network
+    from honlearn.labels import read_labels
+
     if labels is None and not is_network([source], reading):
         from honlearn.cli.memory import describe_paths
 

@@ -16,6 +16,7 @@ import typer
 from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
 from honlearn.cli import stopping
+from honlearn.cli.inputs import check_labels, check_paths
 from honlearn.cli.typed import command_line
 
 if TYPE_CHECKING:
@@ -56,11 +57,13 @@ def learn(
     reading: dict[str, Any],
 ) -> None:
     """Learn from a table of paths: does memory matter, what is every entity, and why; with a page."""
+    source, labels = _sources(table)
+    _check_folder(output)
+    check_paths(source, reading)
+    check_labels(labels, label_column, node_column)
     from honlearn.conformal import check_alpha
     from honlearn.experiments.registry import find_model
 
-    source, labels = _sources(table)
-    _check_folder(output)
     check_alpha("learn", alpha)
     settings = words.parse_settings(set_, find_model("dge-bag", "nodes" if labels else "links"))
     from honlearn.cli.watch import reporter
@@ -104,10 +107,6 @@ def _sources(words: list[str]) -> tuple[Any, Path | None]:
         raise ParameterError(
             f"learn takes TABLE and LABELS. Got {len(words)} files; put a pattern in quotes: 'clicks-*.csv'"
         )
-    if len(words) == 2 and not Path(words[1]).exists():
-        from honlearn.labels import csv_rows
-
-        next(csv_rows(Path(words[1])))  # raises with a near match
     return words[0], Path(words[1]) if len(words) == 2 else None
 
 

@@ -41,6 +41,10 @@ def score(
     reading: dict[str, Any],
 ) -> None:
     """Score paths by a model of steps: bits, p-values against drawn paths, and the hardest step of each."""
+    from honlearn.cli.inputs import check_paths, check_there
+
+    check_there(source)
+    check_paths(paths, reading)
     from honlearn.cli.next import step_model
     from honlearn.cli.predict import check_output, emit, write
     from honlearn.errors import check_real
