@@ -67,7 +67,7 @@ def test_a_network_from_events(run: Run) -> None:
     columns = ["--sequence", "trip", "--order-by", "when", "--entity", "port"]
     code, out, err = run("grow", "events.csv", "-o", "net.hon", "--order", "1", *columns)
     assert (code, err) == (0, "")
-    assert out.startswith("net.hon: 4 entities, 4 nodes (0 remember), 3 edges")
+    assert out.startswith("net.hon: 4 entities, 4 nodes (0 contexts), 3 edges")
     assert hl.load_network("net.hon").neighbors("C, 1") == {'D "q"': 1}
 
 

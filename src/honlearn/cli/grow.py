@@ -31,7 +31,8 @@ def grow(
         str | None,
         typer.Option(
             metavar="K|auto",
-            help="Most entities a node may remember, itself included; auto: as far back as evidence goes. "
+            help="Highest order: how many entities a node stands for at most; auto: as far back as evidence "
+            "goes. "
             "Default: 2; with --update, what was counted.",
             show_default=False,
         ),
@@ -161,7 +162,7 @@ def grow(
         typer.echo(json.dumps(facts))
         return
     typer.echo(
-        f"{output}: {hon.n_entities:,} entities, {hon.n_nodes:,} nodes ({hon.n_conditional:,} remember), "
+        f"{output}: {hon.n_entities:,} entities, {hon.n_nodes:,} nodes ({hon.n_conditional:,} contexts), "
         f"{hon.n_edges:,} edges, in {seconds:.1f} s"
     )
     if found:
@@ -181,7 +182,7 @@ def _by_length(counts: GramCounts, hon: HigherOrderNetwork, alpha: float) -> lis
 def _tell_why(order: int, found: list[dict[str, int]], paths: str) -> None:
     """Print why auto stopped where it did, and what each length of context adds."""
     if order == 1:
-        typer.echo("auto: no context is significant, so nodes remember nothing")
+        typer.echo("auto: no context is significant, so the network is first-order")
         return
     typer.echo(f"auto: order {order}, that of the longest significant context")
     for row in found:
@@ -190,7 +191,7 @@ def _tell_why(order: int, found: list[dict[str, int]], paths: str) -> None:
             f"significant; {row['nodes']:,} nodes"
         )
     typer.echo(
-        f"for fewer nodes give a lower --order; 'honlearn info {paths} --order {order}' tells how much each "
+        f"for fewer nodes give a lower --order; 'honlearn info {paths} --order {order}' shows how much each "
         "order helps on held-out paths"
     )
 

@@ -42,7 +42,7 @@ def learn(
         float, typer.Option(metavar="SHARE", help="How often a prediction set may lack the true class.")
     ] = 0.1,
     order: Annotated[
-        int, typer.Option(min=2, help="Most entities a node may remember, itself included.")
+        int, typer.Option(min=2, help="Highest order: how many entities a node stands for at most.")
     ] = 3,
     folds: Annotated[int, typer.Option(min=2, help="Parts of the labelled nodes for the validation.")] = 5,
     set_: words.Settings = None,
@@ -56,7 +56,7 @@ def learn(
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Learn from a table of paths: does memory matter, what is every entity, and why; with a page."""
+    """Learn from paths: whether memory matters, a prediction with reasons for every entity, a page."""
     source, labels = _sources(table)
     _check_folder(output)
     check_paths(source, reading)

@@ -40,7 +40,7 @@ TrailingCount = Annotated[
     _option("--trailing-count/--no-trailing-count", "Text: the last field of a line is the path's count."),
 ]
 Sequence = Annotated[
-    str | None, _option("--sequence", "Events: the column that says which path a row belongs to.", "COLUMN")
+    str | None, _option("--sequence", "Events: the column that identifies the path of a row.", "COLUMN")
 ]
 OrderBy = Annotated[
     str | None,
