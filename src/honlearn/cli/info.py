@@ -38,7 +38,7 @@ def info(
     node_column: Annotated[str | None, typer.Option(help="Column of the nodes, if not the first.")] = None,
     top: Annotated[int, typer.Option(min=0, help="How many of the strongest dependencies to show.")] = 10,
     order: Annotated[int, typer.Option(min=1, help="Paths: how far memory is tried, in entities.")] = 3,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all random choices.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     *,
     reading: dict[str, Any],

@@ -38,7 +38,7 @@ def predict(
         typer.Option(
             "--nodes",
             metavar="FILE|NAMES",
-            help="Names with commas between, or a file: one a line, or the first column of a CSV. "
+            help="Names with commas between, or a file: one per line, or the first column of a CSV. "
             "Default: all entities of the network. Repeatable.",
         ),
     ] = None,

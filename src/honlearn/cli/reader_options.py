@@ -30,10 +30,10 @@ Format = Annotated[
 ]
 Delimiter = Annotated[
     str | None,
-    _option("--delimiter", "Between entities of a path, or columns of an event CSV; 'tab' is known.", "TEXT"),
+    _option("--delimiter", "Between entities of a path, or columns of an event CSV; 'tab' for tabs.", "TEXT"),
 ]
 SkipColumns = Annotated[
-    int, _option("--skip-columns", "Text: leading fields of a line that are no entities.", "N")
+    int, _option("--skip-columns", "Text: leading fields of a line that are not entities.", "N")
 ]
 TrailingCount = Annotated[
     bool,
@@ -52,10 +52,10 @@ Entity = Annotated[
 ]
 PathColumn = Annotated[
     str | None,
-    _option("--path-column", "One path a row: the column of lists, or of text to split.", "COLUMN"),
+    _option("--path-column", "One path per row: the column of lists, or of text to split.", "COLUMN"),
 ]
 CountColumn = Annotated[
-    str | None, _option("--count-column", "One path a row: the column of counts.", "COLUMN")
+    str | None, _option("--count-column", "One path per row: the column of counts.", "COLUMN")
 ]
 SourceColumn = Annotated[
     str | None,
