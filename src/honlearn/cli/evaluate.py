@@ -151,7 +151,8 @@ def evaluate(
     from honlearn.results.networks import network_key
 
     input = network_key(input)
-    check_there(network)
+    if task == "nodes" or not network.is_dir():  # others may take a data set's folder
+        check_there(network)
     if task == "nodes":
         check_labels(labels, label_column, node_column)
     how = checked(Execution(jobs, dry_run, as_json, artefacts, executor))
