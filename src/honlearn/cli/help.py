@@ -45,6 +45,10 @@ EXAMPLES = {
 }
 
 
+# UsageError, which Typer keeps to itself: what BadParameter is derived from.
+_USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
+
+
 class GroupedCommand(TyperCommand):
     """A command whose options are shown in groups."""
 
@@ -90,11 +94,11 @@ def _one_line() -> Iterator[None]:
     """Raise a usage error of the parser as ours, which is one line and not a box of five."""
     try:
         yield
-    except typer.BadParameter.__mro__[1] as error:  # UsageError, which Typer keeps to itself
+    except _USAGE_ERROR as error:
         ctx = getattr(error, "ctx", None)
         if ctx is None or type(error).__name__ == "NoArgsIsHelpError":
             raise
-        told = " ".join(str(error.format_message()).split()).rstrip(".")  # type: ignore[attr-defined]
+        told = " ".join(str(error.format_message()).split()).rstrip(".")
         told = f"{told[:1].lower()}{told[1:]}".replace(". Did you mean", "; did you mean")
         raise ParameterError(f"{told}; see '{ctx.command_path} --help'") from None
 
