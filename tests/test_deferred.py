@@ -54,3 +54,15 @@ from scipy import stats
 print(round(float(stats.norm.cdf(0.0)), 3))
 """
     assert run(program, tmp_path) == ["0.5"]
+
+
+def test_local_processes_defer_what_their_parent_defers(tmp_path: Path) -> None:
+    program = """
+from honlearn.executors.processes import LocalProcesses
+def names():
+    from honlearn.deferred import deferred_names
+    return deferred_names()
+with LocalProcesses(1) as pool:
+    print(*pool.get(pool.submit(names)))
+"""
+    assert run(program, tmp_path) == ["late nowhere wrong"]

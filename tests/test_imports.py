@@ -37,7 +37,7 @@ BASE = {
 WITHIN_BASE = {
     "mixing": {"jit"},
     "hash_table": {"jit", "mixing"},
-    "executors": {"interrupts"},
+    "executors": {"deferred", "interrupts"},
     "disk_arrays": {"sizes"},
 }
 FLOW = [

@@ -76,8 +76,15 @@ class _Finder(MetaPathFinder):
 _FINDER = _Finder()
 
 
+def deferred_names() -> tuple[str, ...]:
+    """Return the modules that are deferred in this process."""
+    return tuple(sorted(_FINDER.names)) if _FINDER in sys.meta_path else ()
+
+
 def defer(*names: str) -> None:
     """Let these modules, where nothing has imported them yet, be executed on first use."""
+    if not names:
+        return
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
     _FINDER.names.update(names)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -48,13 +50,67 @@ def test_groups_of_commands_show_no_type_beside_a_flag(
     assert "bool" not in text.lower()
 
 
-def test_a_missing_file_is_told_before_anything_heavy_is_imported() -> None:
+MISSING = [
+    "learn no.csv -o out",
+    "learn paths.txt no.csv -o out",
+    "learn folder -o out",
+    "learn empty.csv -o out",
+    "learn paths.pdf -o out",
+    "learn paths.txt labels.csv --label-column lable -o out",
+    "learn paths.txt labels.csv --node-column nod -o out",
+    "learn paths.txt -o paths.txt",
+    "grow no.txt -o net.hon",
+    "grow empty.txt -o net.hon",
+    "info no.hon",
+    "convert no.hon net.txt",
+    "train no.hon labels.csv -o out",
+    "train net.hon no.csv -o out",
+    "predict no",
+    "predict folder",
+    "explain no A",
+    "next no.txt --after A",
+    "score no.hon paths.txt",
+    "score paths.txt no.txt",
+    "evaluate no.hon labels.csv -o out --model gcn",
+    "evaluate paths.txt no.csv -o out --model gcn",
+    "report no",
+    "report folder",
+    "data get no",
+    "learn paths.txt",
+    "learn paths.txt --ordr 2 -o out",
+    "lern paths.txt",
+]
+
+
+def test_what_is_missing_is_one_line_before_anything_heavy_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    for name, text in {"paths.txt": "A B\n", "paths.pdf": "A B\n", "labels.csv": "node,label\nA,x\n"}.items():
+        (tmp_path / name).write_text(text)
+    for name in ("empty.csv", "empty.txt"):
+        (tmp_path / name).touch()
+    before = sorted(os.listdir(tmp_path))
     code = (
-        "import sys\n"
+        "import contextlib, io, json, shlex, sys\n"
         "from honlearn.cli import main\n"
-        "try:\n    main(['train', 'no.hon', 'no.csv', '-o', 'out'])\n"
-        "except SystemExit as end:\n    print(end.code, 'torch' in sys.modules)\n"
+        "found = []\n"
+        "for words in json.load(sys.stdin):\n"
+        "    text = io.StringIO()\n"
+        "    try:\n"
+        "        with contextlib.redirect_stderr(text):\n"
+        "            main(shlex.split(words))\n"
+        "    except SystemExit as end:\n"
+        "        heavy = sorted({'torch', 'sklearn'} & set(sys.modules))\n"
+        "        found.append([words, end.code, text.getvalue(), heavy])\n"
+        "print(json.dumps(found))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ)
-    assert done.stdout.split() == ["2", "False"]
-    assert "no.hon" in done.stderr or "no.csv" in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=json.dumps(MISSING), capture_output=True, text=True, cwd=tmp_path
+    )
+    assert not done.stderr
+    found = json.loads(done.stdout)
+    assert [words for words, *_ in found] == MISSING
+    for words, ended, told, heavy in found:
+        assert (ended, heavy) == (2, []), words
+        assert told.startswith("honlearn: "), words
+        assert told.count("\n") == 1, words
+    assert sorted(os.listdir(tmp_path)) == before

@@ -33,7 +33,7 @@ def test_a_table_and_labels(honlearn: Run, clicks: tuple[str, str], tmp_path: Pa
     assert "482 rows, 121 paths" in done.out
     assert "rows left out: 1 without 'page'" in done.out
     assert "not in the network: lonely" in done.out
-    assert "On nodes that it had not seen" in done.out
+    assert "On held-out nodes the model was right" in done.out
     made = {path.name for path in (tmp_path / "out").iterdir()}
     assert made == {"predictions.csv", "model", "network.hon", "report.html", "run"}
 

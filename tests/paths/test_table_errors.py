@@ -179,7 +179,7 @@ def test_formats(tmp_path: Path) -> None:
     refused(tmp_path / "t.xlsx", r"the extension '\.xlsx' tells no format")
     (tmp_path / "t.txt").write_text("A B\n")
     (tmp_path / "t.csv").write_text(GOOD)
-    refused(tmp_path / "t.txt", "is read as text, one path a line.*leave out sequence", ParameterError)
+    refused(tmp_path / "t.txt", "is read as text, one path per line.*leave out sequence", ParameterError)
     refused([tmp_path / "t.txt", tmp_path / "t.csv"], r"is text but .* is csv; read files of one format")
 
 

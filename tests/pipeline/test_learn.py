@@ -161,9 +161,19 @@ def test_labels_of_other_nodes() -> None:
     ("first", "score", "p", "wanted"),
     [
         (0.5, 0.7, 0.004, "Where a path came from matters: it lifts the micro F1 from 0.50 to 0.70"),
-        (0.5, 0.7, 0.2, "cannot be told: the micro F1 goes from 0.50 to 0.70 (5 folds, p = 0.2)"),
+        (
+            0.5,
+            0.7,
+            0.2,
+            "is not clear: the micro F1 goes from 0.50 to 0.70 (5 folds, p = 0.2)",
+        ),
         (0.7, 0.5, 0.004, "Memory does not help to predict the labels: the micro F1 falls"),
-        (0.5, 0.7, None, "cannot be told: the micro F1 goes from 0.50 to 0.70 (5 folds)"),
+        (
+            0.5,
+            0.7,
+            None,
+            "is not clear: the micro F1 goes from 0.50 to 0.70 (5 folds)",
+        ),
         (0.5, 0.7, 1e-5, "p < 0.001"),
     ],
 )
@@ -175,5 +185,5 @@ def test_the_headline_says_no_more_than_the_test(first, score, p, wanted) -> Non
 def test_the_headline_without_memory() -> None:
     found = Validation(Spread(0.6, 0.02), None, None, 0.3, None, 5)
     assert headline(found, CALM) == (
-        "Where a path came from tells nothing that could be shown: no context is significant (of 12 tested)."
+        "No effect of memory could be shown: no context is significant (of 12 tested)."
     )

@@ -30,7 +30,7 @@ Auto = Annotated[
     typer.Option(
         "--auto",
         rich_help_panel=_PANEL,
-        help="The first argument is path data; the network that answers best is grown from it.",
+        help="The first argument is path data; the best network is grown from it.",
     ),
 ]
 Order = Annotated[

@@ -22,6 +22,9 @@ def convert(
     ],
 ) -> None:
     """Write a network in another format, by the extension of the file."""
+    from honlearn.cli.inputs import check_there
+
+    check_there(network)
     from honlearn.hon.formats import check_target, load_network, save
 
     check_target(out)

@@ -63,9 +63,14 @@ def get_dataset(
 ) -> None:
     """Write a data set as paths.txt, labels.csv, nodes.csv and about.json."""
     from honlearn.datasets import available, load, save_folder
-    from honlearn.errors import ParameterError
+    from honlearn.errors import ParameterError, did_you_mean, listed
 
-    if output is None and name not in {entry.name for entry in available()}:
+    names = [entry.name for entry in available()]
+    if name not in names and not Path(name).expanduser().exists():
+        raise ParameterError(
+            f"no data set is called {name!r}{did_you_mean(name, names)}; there are {listed(names, 20)}"
+        )
+    if output is None and name not in names:
         # What the files of others say of their name must not decide where we write.
         raise ParameterError(f"{name}: a folder of your own needs -o FOLDER, where it is written to")
     dataset = load(name, **_options(name, source or [], settings or [], seed))

@@ -28,12 +28,12 @@ def demo(
     flights, learned = output / "us_flights", output / "learned"
     _say("286,810 itineraries, and the federal region of each airport")
     _run("data", "get", "us_flights", "-o", flights, "--force")
-    _say("One command: does memory matter, what is every airport, and why")
+    _say("One command: whether memory matters, and the region of every airport, with reasons")
     jobs = min(2, os.cpu_count() or 1)
     title = "US flights: which region is an airport in?"
     words = ("--quick", "--jobs", jobs, "--seed", seed, "--title", title)
     _run("learn", flights / "paths.txt", flights / "labels.csv", "-o", learned, *words)
-    _say("Ask about one airport")
+    _say("The reasons for one prediction")
     _run("explain", learned / "model", "ORF", "--top", 2)
     seconds = time.perf_counter() - started
     typer.echo(f"\nDone in {seconds:.0f} s; everything is in {output}/. Activate the environment to go on:")

@@ -147,9 +147,14 @@ def evaluate(
     reading: dict[str, Any],
 ) -> None:
     """Train and test models on folds of the labelled nodes, or on links or paths held out; compare them."""
+    from honlearn.cli.inputs import check_labels, check_there
     from honlearn.results.networks import network_key
 
     input = network_key(input)
+    if task == "nodes" or not network.is_dir():  # others may take a data set's folder
+        check_there(network)
+    if task == "nodes":
+        check_labels(labels, label_column, node_column)
     how = checked(Execution(jobs, dry_run, as_json, artefacts, executor))
     if rebuild is not None:
         _refuse_rebuild(rebuild)

@@ -36,6 +36,9 @@ def explain(
     reading: dict[str, Any],
 ) -> None:
     """Show which memories, neighbours and paths moved a prediction, and by how much."""
+    from honlearn.cli.inputs import check_model
+
+    check_model(model)
     from honlearn.baselines.saving import load_model
     from honlearn.errors import ParameterError
 

@@ -34,7 +34,8 @@ def grow(
         str | None,
         typer.Option(
             metavar="K|auto",
-            help="Most entities a node may remember, itself included; auto: as far back as evidence goes. "
+            help="Highest order: how many entities a node stands for at most; auto: as far back as evidence "
+            "goes. "
             "Default: 2; with --update, what was counted.",
             show_default=False,
         ),
@@ -103,6 +104,9 @@ def grow(
     """Build a higher-order network from paths and write it, whole or not at all."""
     import time
 
+    from honlearn.cli.inputs import check_paths
+
+    check_paths(paths, reading)
     from honlearn.errors import InputError
     from honlearn.executors import read_spec
     from honlearn.hon.build import AUTO, LEAST_MEMORY, auto_alpha, count_for
@@ -176,7 +180,7 @@ def grow(
         typer.echo(json.dumps(facts))
         return
     typer.echo(
-        f"{output}: {hon.n_entities:,} entities, {hon.n_nodes:,} nodes ({hon.n_conditional:,} remember), "
+        f"{output}: {hon.n_entities:,} entities, {hon.n_nodes:,} nodes ({hon.n_conditional:,} contexts), "
         f"{hon.n_edges:,} edges, in {seconds:.1f} s"
     )
     if found:
@@ -238,7 +242,7 @@ def _by_length(counts: GramCounts, hon: HigherOrderNetwork, alpha: float) -> lis
 def _tell_why(order: int, found: list[dict[str, int]], paths: str) -> None:
     """Print why auto stopped where it did, and what each length of context adds."""
     if order == 1:
-        typer.echo("auto: no context is significant, so nodes remember nothing")
+        typer.echo("auto: no context is significant, so the network is first-order")
         return
     typer.echo(f"auto: order {order}, that of the longest significant context")
     for row in found:
@@ -247,7 +251,7 @@ def _tell_why(order: int, found: list[dict[str, int]], paths: str) -> None:
             f"significant; {row['nodes']:,} nodes"
         )
     typer.echo(
-        f"for fewer nodes give a lower --order; 'honlearn info {paths} --order {order}' tells how much each "
+        f"for fewer nodes give a lower --order; 'honlearn info {paths} --order {order}' shows how much each "
         "order helps on held-out paths"
     )
 

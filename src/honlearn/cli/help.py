@@ -1,4 +1,4 @@
-"""``--help``: options in groups, an example below, and no type beside a flag.
+"""``--help``: options in groups, an example below, no type beside a flag; usage errors in one line.
 
 In: a command as Typer makes it. Out: the same, with a panel for every option by its name. An option that
 names a panel itself keeps it.
@@ -6,9 +6,14 @@ names a panel itself keeps it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
+
+from honlearn.errors import ParameterError
 
 _PANELS = {
     "Input": "source settings label_column node_column paths nodes pairs node features counts update folder "
@@ -40,6 +45,10 @@ EXAMPLES = {
 }
 
 
+# UsageError, which Typer keeps to itself: what BadParameter is derived from.
+_USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
+
+
 class GroupedCommand(TyperCommand):
     """A command whose options are shown in groups."""
 
@@ -56,7 +65,7 @@ class GroupedCommand(TyperCommand):
 
 
 class GroupedCommands(TyperGroup):
-    """A group of commands whose own options have no type beside a flag."""
+    """A group of commands whose own options have no type beside a flag, and whose usage errors are ours."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -68,6 +77,30 @@ class GroupedCommands(TyperGroup):
         option = super().get_help_option(ctx)
         _arrange(option)
         return option
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the context of the words; raise a ParameterError for those that do not fit."""
+        with _one_line():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that the words name; raise a ParameterError for those that do not fit."""
+        with _one_line():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    """Raise a usage error of the parser as ours, which is one line and not a box of five."""
+    try:
+        yield
+    except _USAGE_ERROR as error:
+        ctx = getattr(error, "ctx", None)
+        if ctx is None or type(error).__name__ == "NoArgsIsHelpError":
+            raise
+        told = " ".join(str(error.format_message()).split()).rstrip(".")
+        told = f"{told[:1].lower()}{told[1:]}".replace(". Did you mean", "; did you mean")
+        raise ParameterError(f"{told}; see '{ctx.command_path} --help'") from None
 
 
 def _arrange(option: Any) -> None:

@@ -38,16 +38,15 @@ def info(
     node_column: Annotated[str | None, typer.Option(help="Column of the nodes, if not the first.")] = None,
     top: Annotated[int, typer.Option(min=0, help="How many of the strongest dependencies to show.")] = 10,
     order: Annotated[int, typer.Option(min=1, help="Paths: how far memory is tried, in entities.")] = 3,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all random choices.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     *,
     reading: dict[str, Any],
 ) -> None:
     """Show what a network is made of, how much memory helps to predict paths, or the card of a model."""
+    from honlearn.cli.inputs import check_there
     from honlearn.cli.kinds import is_model, is_network
     from honlearn.errors import ParameterError
-    from honlearn.hon.formats import load_network
-    from honlearn.labels import read_labels
 
     if is_model(source):
         from honlearn.cli.card import show_card
@@ -56,6 +55,10 @@ def info(
             raise ParameterError(f"{source} is a model: its card needs neither LABELS nor options of reading")
         show_card(source, as_json)
         return
+    check_there(source)
+    from honlearn.hon.formats import load_network
+    from honlearn.labels import read_labels
+
     if labels is None and not is_network([source], reading):
         from honlearn.cli.memory import describe_paths
 

@@ -16,6 +16,7 @@ import typer
 from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
 from honlearn.cli import stopping
+from honlearn.cli.inputs import check_labels, check_paths
 from honlearn.cli.typed import command_line
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def learn(
         float, typer.Option(metavar="SHARE", help="How often a prediction set may lack the true class.")
     ] = 0.1,
     order: Annotated[
-        int, typer.Option(min=2, help="Most entities a node may remember, itself included.")
+        int, typer.Option(min=2, help="Highest order: how many entities a node stands for at most.")
     ] = 3,
     folds: Annotated[int, typer.Option(min=2, help="Parts of the labelled nodes for the validation.")] = 5,
     set_: words.Settings = None,
@@ -55,12 +56,14 @@ def learn(
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Learn from a table of paths: does memory matter, what is every entity, and why; with a page."""
+    """Learn from paths: whether memory matters, a prediction with reasons for every entity, a page."""
+    source, labels = _sources(table)
+    _check_folder(output)
+    check_paths(source, reading)
+    check_labels(labels, label_column, node_column, guess=True)
     from honlearn.conformal import check_alpha
     from honlearn.experiments.registry import find_model
 
-    source, labels = _sources(table)
-    _check_folder(output)
     check_alpha("learn", alpha)
     settings = words.parse_settings(set_, find_model("dge-bag", "nodes" if labels else "links"))
     from honlearn.cli.watch import reporter
@@ -104,10 +107,6 @@ def _sources(words: list[str]) -> tuple[Any, Path | None]:
         raise ParameterError(
             f"learn takes TABLE and LABELS. Got {len(words)} files; put a pattern in quotes: 'clicks-*.csv'"
         )
-    if len(words) == 2 and not Path(words[1]).exists():
-        from honlearn.labels import csv_rows
-
-        next(csv_rows(Path(words[1])))  # raises with a near match
     return words[0], Path(words[1]) if len(words) == 2 else None
 
 

@@ -63,6 +63,9 @@ def next_steps(
     reading: dict[str, Any],
 ) -> None:
     """Show the likeliest next steps after a history, the end of the path among them."""
+    from honlearn.cli.inputs import check_there
+
+    check_there(source)
     from honlearn.cli.predict import check_output, emit
     from honlearn.errors import ParameterError
 

@@ -38,7 +38,7 @@ def predict(
         typer.Option(
             "--nodes",
             metavar="FILE|NAMES",
-            help="Names with commas between, or a file: one a line, or the first column of a CSV. "
+            help="Names with commas between, or a file: one per line, or the first column of a CSV. "
             "Default: all entities of the network. Repeatable.",
         ),
     ] = None,
@@ -89,7 +89,7 @@ def predict(
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Write what a saved model thinks of each node or pair, and how sure it is."""
+    """Write the predictions of a saved model for nodes or pairs, with their uncertainty."""
     from honlearn.cli.new_entities import asked_for, check_words, with_new_paths
     from honlearn.errors import ParameterError
 

@@ -30,17 +30,17 @@ Format = Annotated[
 ]
 Delimiter = Annotated[
     str | None,
-    _option("--delimiter", "Between entities of a path, or columns of an event CSV; 'tab' is known.", "TEXT"),
+    _option("--delimiter", "Between entities of a path, or columns of an event CSV; 'tab' for tabs.", "TEXT"),
 ]
 SkipColumns = Annotated[
-    int, _option("--skip-columns", "Text: leading fields of a line that are no entities.", "N")
+    int, _option("--skip-columns", "Text: leading fields of a line that are not entities.", "N")
 ]
 TrailingCount = Annotated[
     bool,
     _option("--trailing-count/--no-trailing-count", "Text: the last field of a line is the path's count."),
 ]
 Sequence = Annotated[
-    str | None, _option("--sequence", "Events: the column that says which path a row belongs to.", "COLUMN")
+    str | None, _option("--sequence", "Events: the column that identifies the path of a row.", "COLUMN")
 ]
 OrderBy = Annotated[
     str | None,
@@ -52,10 +52,10 @@ Entity = Annotated[
 ]
 PathColumn = Annotated[
     str | None,
-    _option("--path-column", "One path a row: the column of lists, or of text to split.", "COLUMN"),
+    _option("--path-column", "One path per row: the column of lists, or of text to split.", "COLUMN"),
 ]
 CountColumn = Annotated[
-    str | None, _option("--count-column", "One path a row: the column of counts.", "COLUMN")
+    str | None, _option("--count-column", "One path per row: the column of counts.", "COLUMN")
 ]
 SourceColumn = Annotated[
     str | None,

@@ -35,12 +35,16 @@ def score(
         int, typer.Option(min=1, help="How many paths are drawn from the model to compare with.")
     ] = 100_000,
     top: Annotated[int, typer.Option(min=0, help="How many of the most anomalous paths to show.")] = 5,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all random choices.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     *,
     reading: dict[str, Any],
 ) -> None:
     """Score paths by a model of steps: bits, p-values against drawn paths, and the hardest step of each."""
+    from honlearn.cli.inputs import check_paths, check_there
+
+    check_there(source)
+    check_paths(paths, reading)
     from honlearn.cli.next import step_model
     from honlearn.cli.predict import check_output, emit, write
     from honlearn.errors import check_real

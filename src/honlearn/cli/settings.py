@@ -51,7 +51,7 @@ Settings = Annotated[
         "one model.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random choices.")]
 LabelColumn = Annotated[str | None, typer.Option(help="Column of the classes, if not 'label'.")]
 NodeColumn = Annotated[
     str | None, typer.Option(help="Column of the nodes (or ids of paths) in LABELS, if not the first.")
@@ -65,7 +65,7 @@ Labels = Annotated[
     ),
 ]
 Jobs = Annotated[
-    int, typer.Option("--jobs", metavar="N", min=1, help="Local processes; the records are the same.")
+    int, typer.Option("--jobs", metavar="N", min=1, help="Local processes; results do not depend on it.")
 ]
 Executor = Annotated[
     str | None,

@@ -46,7 +46,7 @@ def product(
 
 
 def _slice(tensor: torch.Tensor, learner: int) -> torch.Tensor:
-    return aligned(tensor[learner if len(tensor) > 1 else 0])
+    return aligned(tensor[learner if tensor.size(0) > 1 else 0])
 
 
 def multiply_into(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
@@ -62,9 +62,12 @@ def _by_rows(
 ) -> None:
     """out[l] = a[l] · b[l] for the first rows of each learner, 0 for the others."""
     for learner in range(first, last):
-        count = rows[learner]
-        multiply_into(_slice(a, learner)[:count], _slice(b, learner), out[learner, :count])
-        out[learner, count:] = 0
+        count, to = rows[learner], out[learner]
+        if count == to.size(0):  # the usual case, without views of everything
+            multiply_into(_slice(a, learner), _slice(b, learner), to)
+        else:
+            multiply_into(_slice(a, learner)[:count], _slice(b, learner), to[:count])
+            to[count:] = 0
 
 
 def _over_rows(
@@ -72,8 +75,10 @@ def _over_rows(
 ) -> None:
     """out[l] = a[l]ᵀ · b[l], summed over the first rows of each learner."""
     for learner in range(first, last):
-        count = rows[learner]
-        multiply_into(_slice(a, learner)[:count].T, _slice(b, learner)[:count], out[learner])
+        count, left, right = rows[learner], _slice(a, learner), _slice(b, learner)
+        if count != left.size(0):
+            left, right = left[:count], right[:count]
+        multiply_into(left.T, right, out[learner])
 
 
 def _each(run: Runtime | None, multiply: Callable[..., None], out: torch.Tensor, *given: Any) -> None:

@@ -34,6 +34,14 @@ def glorot(generators: Generators, fan_in: int, fan_out: int) -> nn.Parameter:
     return nn.Parameter(out)
 
 
+def _owned(part: torch.Tensor) -> torch.Tensor:
+    """Return a part of a tensor in memory of its own.
+
+    Where there are only shapes, a clone would import the symbolic algebra of torch, which takes a second.
+    """
+    return torch.empty(part.shape, device="meta") if part.is_meta else part.detach().clone()
+
+
 def zeros(generators: Generators, *shape: int) -> nn.Parameter:
     """Return zeros [P, *shape]."""
     return nn.Parameter(torch.zeros(len(generators), *shape))
@@ -125,8 +133,8 @@ class InputWeight(nn.Module):
         fan_in = n_features + (n_entities if identity else 0)
         whole = glorot(generators, fan_in, width)
         self.features = features
-        self.identity = nn.Parameter(whole[:, :n_entities].detach().clone()) if identity else None
-        rest = whole[:, n_entities if identity else 0 :].detach().clone()
+        self.identity = nn.Parameter(_owned(whole[:, :n_entities])) if identity else None
+        rest = _owned(whole[:, n_entities if identity else 0 :])
         self.matrix = nn.Parameter(rest) if n_features else None
         self.mask = zeros(generators, 1, width) if masked and identity else None
         # Of a step that has read some identities, for the optimiser.

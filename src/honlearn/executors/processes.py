@@ -22,6 +22,7 @@ from multiprocessing.connection import Connection, wait
 from types import ModuleType
 from typing import Any
 
+from honlearn.deferred import defer, deferred_names
 from honlearn.errors import HonlearnError
 from honlearn.executors.base import Executor, Handle
 from honlearn.executors.spool import Spool, Ticket, filled
@@ -156,7 +157,7 @@ class LocalProcesses(Executor):
     def _start(self) -> Connection:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        arguments = (theirs, os.getpid(), self._spool.folder)
+        arguments = (theirs, os.getpid(), self._spool.folder, deferred_names())
         process = context.Process(target=_serve, args=arguments, daemon=True)
         threads = str(threads_beside(self.n_workers))
         with _environment(dict.fromkeys(_THREADS, threads)), _without_main():
@@ -198,8 +199,9 @@ def _sent(argument: Any) -> Any:
     return argument.outcome if isinstance(argument, Pending) else argument
 
 
-def _serve(connection: Connection, parent: int, folder: str) -> None:
-    """Work on the tasks that arrive, until none does or the parent is gone."""
+def _serve(connection: Connection, parent: int, folder: str, deferred: tuple[str, ...]) -> None:
+    """Work on the tasks that arrive, until none does or the parent is gone; defer what the parent defers."""
+    defer(*deferred)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with, args=(parent, folder), daemon=True).start()
     with ending_on_sigterm():

@@ -131,8 +131,9 @@ def gathered(parts: Sequence[Part], options: ReaderOptions, events: Rows, advanc
     # The type that fits the most rows is what the column was meant to be; say where it ceases to fit.
     first = max(failures, key=lambda error: error.row)
     expected = (
-        "an order is a number, or a time such as 2024-05-31 or 2024-05-31T16:20:00, in all rows alike; name "
-        "another form of times: time_format='%d.%m.%Y %H:%M' (--time-format)"
+        "an order is a number, or a time such as 2024-05-31 or 2024-05-31T16:20:00, in all rows alike; times "
+        "have a zone (Z, +02:00) in all rows or in none; name another form of times: "
+        "time_format='%d.%m.%Y %H:%M' (--time-format)"
         if options.time_format is None
         else "mend the row, or name the form that all rows have (--time-format)"
     )

@@ -128,7 +128,7 @@ def guess_columns(source: Any, **given: Any) -> Guess | None:
     if found is None:
         raise InputError(
             f"{part.name}: which columns hold the paths? None looks like the id of a sequence beside one of "
-            "entities. Give sequence, order_by and entity (one event a row), path_column (one path a "
+            "entities. Give sequence, order_by and entity (one event per row), path_column (one path per "
             "row), or source_column, target_column, order_by and max_gap (one temporal edge a row); there "
             f"are {listed(names, 20)}"
         )
@@ -233,15 +233,15 @@ def _event_per_row(columns: Sequence[_Column]) -> Guess | None:
     if not ranked or ranked[0][0] < _LEAST:
         return None
     best, sequence, order, entity = ranked[0]
-    options, reasons = {"sequence": sequence.name}, [f"{sequence.name!r} says which path a row belongs to"]
+    options, reasons = {"sequence": sequence.name}, [f"{sequence.name!r} is the path that a row belongs to"]
     if order is not None:
         options["order_by"] = order.name
         kind = "times" if order.share(_TIME, False) > 0.8 else "numbers"
-        reasons.append(f"{order.name!r} puts the rows of a path in order ({kind})")
+        reasons.append(f"{order.name!r} is the order within a path ({kind})")
     else:
         reasons.append("the rows of a path are in order already: no column of times or numbers was found")
     options["entity"] = entity.name
-    reasons.append(f"{entity.name!r} is what was visited")
+    reasons.append(f"{entity.name!r} is the entity that is visited")
     clear = len(ranked) == 1 or best - ranked[1][0] >= _CLEAR
     return Guess(options, tuple(reasons), clear)
 

@@ -292,7 +292,7 @@ def _file_stream(
     if kind in TEXT_FORMATS and options.is_table:
         columns = "path_column" if options.path_column else "sequence and entity"
         raise ParameterError(
-            f"{files[0]} is read as {kind}, one path a line, and has no columns; leave out {columns}, "
+            f"{files[0]} is read as {kind}, one path per line, and has no columns; leave out {columns}, "
             f"or pass format (--format), one of {listed(TABLE_FORMATS)}"
         )
     options.check_columns_for(kind)

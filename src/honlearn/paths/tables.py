@@ -67,7 +67,7 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
     if not options.is_table:
         raise InputError(
             f"{part.name}: which columns hold the paths? Give sequence, order_by and entity (one event "
-            f"a row), path_column (one path a row), or source_column, target_column, order_by and max_gap "
+            f"a row), path_column (one path per row), or source_column, target_column, order_by and max_gap "
             f"(one temporal edge a row); there are {shown}"
         )
     for role in COLUMN_OPTIONS:

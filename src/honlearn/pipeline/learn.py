@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from honlearn.conformal import check_alpha
 from honlearn.errors import InputError, check_integer
@@ -24,7 +24,7 @@ from honlearn.experiments.registry import find_model
 from honlearn.experiments.runner import Watch
 from honlearn.hon.build import GramCounts, count_grams
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.pipeline import model_folder, unlabelled
+from honlearn.pipeline import unlabelled
 from honlearn.pipeline.entities import predict_entities
 from honlearn.pipeline.given_labels import as_labels
 from honlearn.pipeline.outcome import Learned
@@ -34,6 +34,9 @@ from honlearn.pipeline.validation import FIRST_ORDER, folds_for, plan_validation
 from honlearn.pipeline.words import Memories, closing, headline, memories
 from honlearn.results.artefacts import write_network
 from honlearn.results.runs import LEARNED_RUN
+
+if TYPE_CHECKING:
+    from honlearn.pipeline.model_folder import Kept
 
 _OWNER = "learn"
 # Small learners of one kind on one network: for a first look.
@@ -55,7 +58,7 @@ class Reports:
     step: Callable[[str], None] = lambda line: None
     note: Callable[[str], None] = lambda line: None
     watch: Callable[[int], Any] = lambda total: nullcontext(Watch())
-    goes_on_if: model_folder.Kept = lambda kept: None
+    goes_on_if: Kept = lambda kept: None
     confirm: Confirm | None = None
 
 
@@ -154,7 +157,6 @@ def learn(
     )
     known = None if labels is None else as_labels(labels, label_column, node_column)
     if output is not None:
-        Path(output).mkdir(parents=True, exist_ok=True)
         return _learn(table, known, Path(output), asked, reading)
     with tempfile.TemporaryDirectory(prefix="honlearn-") as folder:
         return _learn(table, known, Path(folder), asked, reading)
@@ -171,6 +173,7 @@ def _learn(
     paths, summary = read_table(table, reading, asked.reports.confirm)
     for line in summary.lines():
         asked.reports.note(line)
+    folder.mkdir(parents=True, exist_ok=True)
     asked.reports.step("which memories are real")
     counts = count_grams(paths, asked.order)
     found = memories(counts)
@@ -195,6 +198,8 @@ def _with_labels(
     folder: Path,
     asked: Asked,
 ) -> Learned:
+    from honlearn.pipeline import model_folder  # torch: after the paths are read
+
     source, spec = _source(counts, asked)
     data = _data(source, counts, labels, asked)
     folds = folds_for(data.labels, asked.folds)

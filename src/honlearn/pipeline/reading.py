@@ -53,18 +53,20 @@ class ReadSummary:
         if self.guess is not None:
             found.append(f"columns guessed ({self.guess.flags()}):")
             found += [f"  {reason}" for reason in self.guess.reasons]
-        rows = "" if self.rows is None else f"{self.rows:,} rows, "
+        rows = "" if self.rows is None else f"{counted(self.rows, 'row')}, "
         found.append(
-            f"{self.source}: {rows}{self.paths:,} paths, {self.steps:,} steps, {self.entities:,} entities"
+            f"{self.source}: {rows}{counted(self.paths, 'path')}, {counted(self.steps, 'step')}, "
+            f"{counted(self.entities, 'entity', 'entities')}"
         )
         if self.left_out:
             parts = ", ".join(f"{count:,} without {column!r}" for column, count in self.left_out.items())
             found.append(f"rows left out: {parts}")
         if self.alone:
             shown = ", ".join(self.alone[:3]) + (", …" if len(self.alone) > 3 else "")
+            verbs = ("occurs", "is") if len(self.alone) == 1 else ("occur", "are")
             found.append(
-                f"{len(self.alone):,} entities occur only in paths of one entity and are not in the network: "
-                f"{shown}"
+                f"{counted(len(self.alone), 'entity', 'entities')} {verbs[0]} only in paths of one entity "
+                f"and {verbs[1]} not in the network: {shown}"
             )
         return found
 
@@ -81,7 +83,7 @@ def read_table(
     if guess is not None and not (guess.is_clear if confirm is None else confirm(guess)):
         raise InputError(
             f"{name_of(table)}: the columns are not clear; the guess is {guess.flags()}. Name them: "
-            "sequence, order_by and entity (one event a row), or path_column (one path a row)"
+            "sequence, order_by and entity (one event per row), or path_column (one path per row)"
         )
     options = {**reading, **({} if guess is None else guess.options)}
     empty = EmptyIds(None, {})
@@ -104,9 +106,18 @@ def read_table(
     if len(summary.alone) == summary.entities:
         raise InputError(
             f"{summary.source}: no path has two entities, so there is no network; is the delimiter right, "
-            "and do the columns say which rows belong together?"
+            "and are these the columns of paths and entities?"
         )
     return paths, summary
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "path"), counted(1200, "entity", "entities")
+    ('1 path', '1,200 entities')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def name_of(table: Any) -> str:

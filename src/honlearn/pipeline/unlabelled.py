@@ -6,12 +6,14 @@ memory helps, which links to expect, and communities where infomap is installed.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from honlearn.errors import InputError
 from honlearn.experiments.artefacts import link_candidates
 from honlearn.experiments.machine import machine
 from honlearn.experiments.next_steps import SCORES, NextData, evaluate_next, keep_memory, plan_next
@@ -51,12 +53,12 @@ def learn_unlabelled(
         asked.reports.step("communities")
         tables["communities"] = network.communities(seed=asked.seed)
     best = _best_order(memory)
-    remembers = "where one is alone" if best == 1 else f"the last {best} entities"
+    known = "the current entity alone" if best == 1 else f"the last {best} entities"
     links, right = tables["links"], memory.rows[best - 1]["top1"]
     text = (
-        f"Next steps are predicted best from {remembers}: the likeliest is right for "
-        f"{right:.0%} of the steps of held-out paths. {len(links):,} links that were "
-        "not seen are listed by how much they are to be expected."
+        f"Next steps are predicted best from {known}: the likeliest is right for "
+        f"{right:.0%} of the steps of held-out paths. Links to expect that were not observed: "
+        f"{len(links):,}, the most probable first."
     )
     return Learned(
         headline(None, found, memory.sentence),
@@ -85,7 +87,7 @@ def _best_order(memory: Memory) -> int:
 
 def _next_steps(paths: Paths, order: int, run: Path, asked: Asked) -> Memory:
     """Compare orders on held-out paths, for the page; return how much each saves."""
-    data = NextData.by_path(paths, min(asked.folds, paths.total), asked.seed)
+    data = _parts(paths, asked)
     jobs = plan_next(data, ["back-off"], order)
     with asked.reports.watch(len(jobs)) as watch:
         records = [
@@ -96,6 +98,19 @@ def _next_steps(paths: Paths, order: int, run: Path, asked: Asked) -> Memory:
     memory = keep_memory(data, order, run)
     write_summary(run, summarise(records, SCORES), about | {"sentence": memory.sentence})
     return memory
+
+
+def _parts(paths: Paths, asked: Asked) -> NextData:
+    """Return the paths in the parts that were asked for, or fewer, each with a step to predict."""
+    times = np.ones(len(paths.lengths), np.int64) if paths.counts is None else paths.counts
+    usable = int(times[paths.lengths > 1].sum())
+    for folds in range(min(asked.folds, usable), 1, -1):
+        with suppress(InputError):
+            return NextData.by_path(paths, folds, asked.seed)
+    raise InputError(
+        f"{usable:,} of {paths.total:,} paths have two entities or more: too few to hold some out and learn "
+        "from the others; 'honlearn grow' makes the network alone"
+    )
 
 
 def _links(model: Any, network: HigherOrderNetwork) -> pandas.DataFrame:

@@ -55,7 +55,7 @@ def headline(validation: Validation | None, found: Memories, sentence: str = "")
     if validation is None:
         return f"{sentence} {_capital(str(found))}." if sentence else f"{_capital(str(found))}."
     if validation.first_order is None:
-        return f"Where a path came from tells nothing that could be shown: {found}."
+        return f"No effect of memory could be shown: {found}."
     change = (
         f"from {validation.first_order.mean:.2f} to {validation.score.mean:.2f} "
         f"({validation.folds} folds{_p(validation.p_value)})"
@@ -64,7 +64,7 @@ def headline(validation: Validation | None, found: Memories, sentence: str = "")
         return f"Where a path came from matters: it lifts the micro F1 {change}; {found}."
     if validation.memory_helps is None:
         return (
-            f"Whether memory helps to predict the labels cannot be told: the micro F1 goes {change}; {found}."
+            f"Whether memory helps to predict the labels is not clear: the micro F1 goes {change}; {found}."
         )
     return f"Memory does not help to predict the labels: the micro F1 falls {change}; {found}."
 
@@ -72,8 +72,8 @@ def headline(validation: Validation | None, found: Memories, sentence: str = "")
 def closing(validation: Validation, predicted: EntityPredictions) -> str:
     """Return what was predicted and how far to trust it, in a few sentences."""
     sentences = [
-        f"On nodes that it had not seen, the model was right for {validation.score.mean:.0%} "
-        f"(± {validation.score.deviation:.0%} over {validation.folds} folds); always naming the largest "
+        f"On held-out nodes the model was right for {validation.score.mean:.0%} "
+        f"(± {validation.score.deviation:.0%} over {validation.folds} folds); always predicting the largest "
         f"class is right for {validation.majority:.0%}."
     ]
     sets = predicted.sets
@@ -86,12 +86,12 @@ def closing(validation: Validation, predicted: EntityPredictions) -> str:
     if sets is not None:
         single = sum(len(one) == 1 for one in sets) / max(len(sets), 1)
         mean = sum(map(len, sets)) / max(len(sets), 1)
-        measured = "" if validation.coverage is None else f"; on unseen nodes {validation.coverage:.0%} did"
+        measured = "" if validation.coverage is None else f" (in the validation: {validation.coverage:.0%})"
         level = f"{1 - predicted.alpha:.0%}"
         shown = measured if abs(predicted.alpha - 0.1) < 1e-9 else ""
         sentences.append(
-            f"Sets are made to hold the true class for {level} of unseen entities{shown}; they have "
-            f"{mean:.1f} classes on average, and {single:.0%} have one."
+            f"Prediction sets are built to contain the true class of {level} of unseen entities{shown}; they "
+            f"have {mean:.1f} classes on average, and {single:.0%} have one."
         )
     return " ".join(sentences)
 

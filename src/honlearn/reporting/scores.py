@@ -132,7 +132,7 @@ def paired_folds(study: Study) -> dict[str, Any] | None:
         first = {_fold(record): record.scores.get(main) for record in twin.records}
         folds: list[dict[str, Any]] = [
             {"fold": _fold(record), "first": first[_fold(record)], "higher": record.scores.get(main)}
-            for record in model.records
+            for record in sorted(model.records, key=_place)
             if first.get(_fold(record)) is not None and record.scores.get(main) is not None
         ]
         if not folds:
@@ -153,6 +153,11 @@ def _settings(model: ModelRecords) -> dict[str, Any]:
 
 def _input(name: str) -> str:
     return INPUTS.get(name, name) + (" (from the paths, in each fit)" if name == "auto" else "")
+
+
+def _place(record: Record) -> tuple[int, int]:
+    """Return what folds are sorted by: they are done in any order."""
+    return record.configuration.seed or 0, record.configuration.fold or 0
 
 
 def _fold(record: Record) -> str:

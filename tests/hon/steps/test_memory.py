@@ -29,7 +29,7 @@ def test_no_memory_is_said_to_be_none() -> None:
     paths = [random.choice(list("ABCDE"), random.geometric(0.2)).tolist() for _ in range(3000)]
     gain = memory_gain(paths, 2, parts=3)
     assert gain.best == 1
-    assert gain.sentence().startswith("Knowing where one came from saves nothing of the ")
+    assert gain.sentence().startswith("Knowing where a path came from saves none of the ")
     assert (gain.n_paths, gain.n_parts) == (3000, 3)
     assert gain.n_steps == sum(map(len, paths)) + 3000
 
@@ -69,7 +69,7 @@ def test_the_sentence() -> None:
     rows = [(4.6, nan, nan), (4.19, 0.41, 0.02), (4.1, 0.09, 0.001), (4.11, -0.01, 0.02)]
     orders = tuple(OrderGain(k, b, 0.1, 0.2, 0.1, s, pm) for k, (b, s, pm) in enumerate(rows, start=1))
     assert MemoryGain(orders, 9, 9, 5).sentence() == (
-        "Knowing one step back saves 0.41 ± 0.02 bits of 4.60 for every step; two steps back another "
+        "Knowing one step back saves 0.41 ± 0.02 of 4.60 bits per step; two steps back another "
         "0.090 ± 0.001; three steps back nothing more."
     )
 

@@ -38,6 +38,39 @@ def test_nothing_that_was_counted_twice_is_smoothed_away() -> None:
     assert model.next_steps([], 1)["probability"][0] == pytest.approx(0.5, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("paths", "after", "step"),
+    [
+        (["ATL ORD DFW", "ATL ORD ATL", "LGA ATL ORD"], "ATL", "ORD"),
+        (["ATL ORD DFW", "ATL ORD DFW", "DFW ATL ORD"], "ATL", "ORD"),
+        (["DFW ATL ORD", "ATL ORD DFW", "ORD DFW"], "ATL", "ORD"),
+        (["A B", "A B", "C D"], "A", "B"),
+    ],
+)
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_of_three_paths_what_always_followed_is_the_likeliest(
+    paths: list[str], after: str, step: str, order: int
+) -> None:
+    found = count_grams([path.split() for path in paths], order=order).next_steps([after], top=2)
+    assert found["step"][0] == step
+    assert found["probability"][0] > 2 * found["probability"][1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.integers(0, 9), st.floats(0.01, 0.9)), min_size=1, max_size=12),
+    st.lists(st.floats(0.05, 0.995), min_size=3, max_size=3),
+)
+def test_more_is_kept_of_a_larger_count(outcomes: list[tuple[int, int, float]], shares: list[float]) -> None:
+    rows = [
+        [n, n + rest, *(bend(j, n) + rest * (j == 0) for j in range(3)), q, 1.0] for n, rest, q in outcomes
+    ]
+    d, _ = fit_discounts(np.array(rows, np.float64), np.array(shares) * [1, 2, 3])
+    kept = np.array([1.0, 2.0, 3.0]) - d
+    assert kept[0] > 0
+    assert (np.diff(kept) > 0).all()
+
+
 @given(st.floats(0, 6), st.lists(st.floats(0, 0.9), min_size=3, max_size=3))
 def test_discounts_are_sums_of_bends(n: float, shares: list[float]) -> None:
     d = np.array(shares) * [1, 2, 3]

@@ -12,7 +12,8 @@ formula of Bayesian context trees. Left out once, an outcome that was seen n tim
 
 q₋ being left out, too. Σ n log p₋ is fitted: its numerators are linear in (D1, D2, D3, a), so their
 logarithms are concave, and the rest depends on a alone. Newton's method, each step halved until it is
-better; a few steps are enough.
+better; a few steps are enough. What is kept of a count, n − d(n), never falls as n rises: the largest counts
+of few paths appear in p₋ only through what they give to the others, which alone would discount them wholly.
 
 In: a sample of outcomes. Out: (D1, D2, D3, a). See :mod:`honlearn.hon.steps.smoothing`.
 """
@@ -149,13 +150,26 @@ def _newton_step(
     return step
 
 
+def _within(
+    theta: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return theta within the bounds, and more kept of a larger count than of a smaller one."""
+    theta = np.clip(theta, low, high)
+    theta[1] = min(theta[1], theta[0] + _SHARE)
+    theta[2] = min(theta[2], theta[1] + _SHARE)
+    return theta
+
+
 def fit_discounts(
     sample: NDArray[np.float64], start: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:
-    """Return (D1, D2, D3) and a that maximise the left-out likelihood of the sample [n, 7]."""
+    """Return (D1, D2, D3) and a that maximise the left-out likelihood of the sample [n, 7].
+
+    Each of 1 − D1, 2 − D2 and 3 − D3 is above the one before it.
+    """
     low = np.array([_LEAST, 0.0, 0.0, _LEAST])
     high = np.array([_SHARE, 2 * _SHARE, 3 * _SHARE, _MOST])
-    theta = np.clip(np.append(start, 0.5), low, high)
+    theta = _within(np.append(start, 0.5), low, high)
     if not len(sample):
         return theta[:3], 0.0
     slope, curve = np.empty(4), np.empty((4, 4))
@@ -170,7 +184,7 @@ def fit_discounts(
         before = best
         for step in steps:  # each parameter by itself only where all together are no better
             for halves in range(6):
-                trial = np.clip(theta + step / 2.0**halves, low, high)
+                trial = _within(theta + step / 2.0**halves, low, high)
                 value = _likelihood(sample, trial)
                 if value > best:
                     theta, best = trial, value

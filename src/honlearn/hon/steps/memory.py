@@ -79,11 +79,11 @@ class MemoryGain:
         >>> one = OrderGain(1, 4.6, 0.1, 0.2, 0.01, np.nan, np.nan)
         >>> two = OrderGain(2, 4.2, 0.1, 0.3, 0.01, 0.41, 0.02)
         >>> MemoryGain((one, two), 10, 40, 5).sentence()
-        'Knowing one step back saves 0.41 ± 0.02 bits of 4.60 for every step.'
+        'Knowing one step back saves 0.41 ± 0.02 of 4.60 bits per step.'
         """
         total = f"{self.orders[0].bits:.2f} bits"
         if self.best == 1:
-            return f"Knowing where one came from saves nothing of the {total} of every step."
+            return f"Knowing where a path came from saves none of the {total} per step."
         parts = []
         for row in self.orders[1:]:
             back = _WORDS[row.order - 1] if row.order <= len(_WORDS) else str(row.order - 1)
@@ -94,7 +94,7 @@ class MemoryGain:
             digits = 2 if row.saved_pm >= 0.005 else 3
             gain = f"{row.saved:.{digits}f} ± {row.saved_pm:.{digits}f}"
             parts.append(
-                f"Knowing {steps} saves {gain} bits of {self.orders[0].bits:.2f} for every step"
+                f"Knowing {steps} saves {gain} of {total} per step"
                 if row.order == 2
                 else f"{steps} another {gain}"
             )

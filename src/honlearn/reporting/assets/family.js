@@ -83,7 +83,7 @@ function showChanges(c) {
 function startFamily() {
   const net = NET(), { contexts } = net;
   if (!contexts.label.length) {
-    fill(byId('dependencies'), h('h2', {}, 'Strongest dependencies'), h('p', { class: 'muted' }, 'No node remembers where a path came from.'));
+    fill(byId('dependencies'), h('h2', {}, 'Strongest dependencies'), h('p', { class: 'muted' }, 'No context was kept: the network is first-order.'));
     return;
   }
   const rows = contexts.label.map((label, c) => ({ label, c, base: net.names[contexts.base[c]], order: contexts.order[c], frequency: contexts.frequency[c] ?? contexts.weight[c], divergence: contexts.divergence[c], threshold: contexts.threshold[c], strength: contexts.strength[c], p: contexts.p_value[c], q: contexts.q_value[c], bayes: contexts.ln_bayes_factor[c], chance: contexts.chance[c] }));

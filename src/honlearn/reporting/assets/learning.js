@@ -8,7 +8,7 @@ function startLearning() {
 
 function diversityChart(spread, colour) {
   return new Chart({
-    title: 'Diversity of the learners', file: 'diversity.csv', note: "A dot is a pair of learners in one fold: Cohen's kappa of their votes against their mean log loss. Good ensembles stand left (they differ) and low (they are good). Diamonds are the means.",
+    title: 'Diversity of the learners', file: 'diversity.csv', note: "A dot is a pair of learners in one fold: Cohen's kappa of their votes against their mean log loss. Better ensembles are further left (learners differ) and lower (learners are good). Diamonds are the means.",
     legend: () => spread.map(([name]) => ({ name, colour: colour(name) })),
     make(width) {
       const points = spread.flatMap(([, one]) => one.points);

@@ -24,7 +24,7 @@ function mapChart() {
   }
   const button = (text, label, act) => h('button', { type: 'button', class: 'tool', 'aria-label': label, onclick: act }, text);
   const chart = new Chart({
-    title: 'Map', file: 'nodes.csv', level: 'h3', note: 'Nodes stand at their coordinates; their size is their traffic. Click one. Land and borders: Natural Earth.',
+    title: 'Map', file: 'nodes.csv', level: 'h3', note: 'Nodes at their coordinates; the larger, the more traffic. Click one. Land and borders: Natural Earth.',
     extra: [h('label', { class: 'inline' }, 'Colour ', colourBy), h('label', { class: 'tick' }, links, ' links'), h('span', { class: 'buttons' }, button('+', 'Zoom in', () => turn(1.6)), button('−', 'Zoom out', () => turn(1 / 1.6)), button('whole', 'Show the whole map', () => { Object.assign(zoom, { k: 1, x: 0, y: 0 }); moved(); }))],
     legend: () => groups.map(({ name, colour }) => ({ name, colour })),
     make(width) {

@@ -3,7 +3,7 @@ const MATRIX_ENTITIES = 45;
 
 function matrixChart(kind) {
   const net = NET(), build = once(() => (kind === 'classes' ? classMatrix(net) : entityMatrix(net))), some = net.size > MATRIX_ENTITIES;
-  const order = net.classes.length ? 'They stand by class, the busiest first.' : 'The busiest first.';
+  const order = net.classes.length ? 'Sorted by class, the busiest first.' : 'The busiest first.';
   const chart = new Chart({
     title: kind === 'classes' ? 'Steps between classes' : `Steps between ${some ? `the ${MATRIX_ENTITIES} busiest entities` : 'entities'}`, file: `matrix-of-${kind}.csv`, level: 'h3',
     note: kind === 'classes' ? 'From the row to the column; the darker, the larger the share of the row.' : `From the row to the column; the darker, the more steps (logarithm). ${order}`,

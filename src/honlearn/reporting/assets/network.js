@@ -36,7 +36,7 @@ const aboutNode = (i) => {
 
 function startNetwork() {
   const net = NET(), { sizes, grown } = net;
-  const parts = [`${whole(sizes.entities)} entities, ${whole(sizes.first_order_edges)} links, and ${whole(sizes.conditional)} nodes that remember where a path came from.`];
+  const parts = [`${whole(sizes.entities)} entities, ${whole(sizes.first_order_edges)} links, and ${whole(sizes.conditional)} contexts: nodes for where a path came from.`];
   if (grown) parts.push(`Grown with order ${grown.order}, ${grown.rule}.`);
   if (sizes.shown < sizes.entities) parts.push(`The ${whole(sizes.shown)} entities with the most traffic are shown.`);
   if (net.links.kept < net.links.all) parts.push(`The ${whole(net.links.kept)} heaviest links are kept.`);

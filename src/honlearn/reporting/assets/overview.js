@@ -32,7 +32,7 @@ function startOverview() {
 // One line for each fold, from its score without memory to that with it; the last line is the mean.
 function pairChart() {
   const { folds, mean, p_value: p, score, model } = STUDY.pair, { title, share } = STUDY.scores[score], name = title[0].toUpperCase() + title.slice(1);
-  const shown = folds.slice(0, 20), seeds = STUDY.pair.seeds > 1, rows = [...shown.map((row) => [seeds ? `seed/fold ${row.fold}` : `fold ${Number(row.fold.split('/')[1]) + 1}`, row.first, row.higher]), ['mean', mean.first, mean.higher]];
+  const shown = folds.slice(0, 20), seeds = STUDY.pair.seeds > 1, rows = [...shown.map((row) => [seeds ? `seed/fold ${row.fold}` : `fold ${row.fold.split('/')[1]}`, row.first, row.higher]), ['mean', mean.first, mean.higher]];
   const looks = [['first order', 'var(--second)', 1], ['higher order', 'var(--accent)', 2]];
   return new Chart({
     title: `${name}: first order against higher order`, level: 'h2', file: 'paired-folds.csv',

@@ -4,10 +4,12 @@ const DASHES = { dot: '2 3', dash: '7 4' };
 
 function drawPlot({ x, y, marks, width, height, right = 14 }) {
   const size = 12, xs = axisTicks(x, Math.max(2, Math.floor(width / 110))), ys = axisTicks(y, Math.max(2, Math.floor(height / 60)));
-  const room = Math.min(0.42 * width, Math.max(...ys.labels.map((label) => textWidth(label, size)), 8) + 14), left = room + (y.title ? 20 : 0);
-  const inner = width - left - right, slot = inner / Math.max(1, xs.labels.length);
-  const turned = x.labels !== undefined && Math.max(...xs.labels.map((label) => textWidth(label, size))) > slot - 4;
-  const foot = turned ? Math.min(84, 10 + 0.8 * Math.max(...xs.labels.map((label) => textWidth(label, size)))) : 22, bottom = foot + (x.title ? 20 : 0), top = 8;
+  const room = Math.min(0.42 * width, Math.max(...ys.labels.map((label) => textWidth(label, size)), 8) + 14), beside = room + (y.title ? 20 : 0);
+  const slot = (width - beside - right) / Math.max(1, xs.labels.length), longest = Math.max(...xs.labels.map((label) => textWidth(label, size)));
+  const turned = x.labels !== undefined && longest > slot - 4, most = Math.min(140, 0.36 * width);
+  // A turned label reaches to the left of its tick: the first must not leave the sheet.
+  const left = turned ? Math.max(beside, 0.77 * Math.min(most, textWidth(xs.labels[0], size)) - slot / 2 + 2) : beside, inner = width - left - right;
+  const foot = turned ? 18 + 0.65 * Math.min(most, longest) : 22, bottom = foot + (x.title ? 20 : 0), top = 8;
   const at = { x: (v) => left + ((v - x.range[0]) / (x.range[1] - x.range[0] || 1)) * inner, y: (v) => height - bottom - ((v - y.range[0]) / (y.range[1] - y.range[0] || 1)) * (height - top - bottom) };
   const parts = [];
   ys.values.forEach((v, i) => {
@@ -18,7 +20,7 @@ function drawPlot({ x, y, marks, width, height, right = 14 }) {
     if (x.grid !== false) parts.push(s('line', { x1: at.x(v), x2: at.x(v), y1: top, y2: height - bottom, class: 'grid' }));
     const place = { x: at.x(v), y: height - bottom + 16, 'text-anchor': 'middle', class: 'tick' };
     if (turned) Object.assign(place, { 'text-anchor': 'end', transform: `rotate(-40 ${at.x(v) + 4} ${height - bottom + 12})`, x: at.x(v) + 4, y: height - bottom + 12 });
-    parts.push(s('text', place, turned ? fitted(xs.labels[i], 94, size) : xs.labels[i]));
+    parts.push(s('text', place, turned ? fitted(xs.labels[i], most, size) : xs.labels[i]));
   });
   if (x.title) parts.push(s('text', { x: Math.min(left + inner / 2, width - Math.min(width / 2, textWidth(x.title, size) / 2 + 4)), y: height - 5, 'text-anchor': 'middle', class: 'tick' }, fitted(x.title, width - 8, size)));
   if (y.title) parts.push(s('text', { x: 0, y: 0, transform: `translate(12 ${(height - bottom + top) / 2}) rotate(-90)`, 'text-anchor': 'middle', class: 'tick' }, y.title));

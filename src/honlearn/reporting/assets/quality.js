@@ -31,7 +31,7 @@ function confusionChart(said) {
 
 function reliabilityChart(said) {
   return new Chart({
-    title: 'Reliability', file: 'reliability.csv', note: 'How often a prediction is right, by its confidence. On the dotted line a confidence is a frequency.',
+    title: 'Reliability', file: 'reliability.csv', note: 'How often a prediction is right, by its confidence. On the dotted line both are equal.',
     legend: () => [{ name: 'this model', colour: 'var(--accent)', shape: 'line' }, { name: `${UNITS} with this confidence`, colour: 'var(--flow-base)' }],
     make(width) {
       const bins = said().reliability.bins.filter((bin) => bin.nodes), most = Math.max(...bins.map((bin) => bin.nodes));
@@ -82,7 +82,7 @@ function setCharts(said) {
     table: () => ({ columns: ['asked', 'coverage', 'from', 'to', 'mean size', ...said().classes], rows: rows().map((row) => [row.level, row.coverage, row.low, row.high, row.size, ...row.by_class]) }),
   });
   const sizes = () => new Chart({
-    title: 'Set size', file: 'set-sizes.csv', note: 'How many classes the prediction sets hold. A set of one class is an answer; the others abstain.',
+    title: 'Set size', file: 'set-sizes.csv', note: 'How many classes the prediction sets hold. A set of one class is a definite prediction; larger ones abstain.',
     legend: () => rows().map((row, k) => ({ name: `asked ${percent(row)}, mean ${fixed(row.size, 2)}`, colour: SHADES[k] })),
     make: (width) => groupedBars({ categories: (rows()[0]?.sizes ?? []).map((_, i) => String(i)), width, height: 360, axis: { range: rangeOf(rows().flatMap((row) => row.sizes), { zero: true }), title: UNITS, across: 'classes in the set', format: whole }, groups: rows().map((row, k) => ({ values: row.sizes, fill: SHADES[k], tips: row.sizes.map((count, i) => `${i} classes\nasked ${percent(row)}\n${count} ${UNITS}`) })) }),
     table: () => ({ columns: ['asked', ...(rows()[0]?.sizes ?? []).map((_, i) => `size ${i}`)], rows: rows().map((row) => [row.level, ...row.sizes]) }),
