@@ -111,7 +111,9 @@ def jobs(scale: float) -> dict[str, Any]:
             with subprocess.Popen(
                 [*words, "killed"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             ) as process:
-                _wait_for_records(process, folder / "killed", int(random.integers(1, seeds * FOLDS // KILLS)))
+                _wait_for_records(
+                    process, folder / "killed", int(random.integers(1, seeds * FOLDS // (2 * KILLS)))
+                )
                 process.send_signal(signal.SIGKILL)
             kills.append(_lines(folder / "killed"))
         subprocess.run([*words, "killed"], cwd=folder, check=True, capture_output=True)
@@ -130,7 +132,7 @@ def _lines(folder: Path) -> int:
 
 
 def _wait_for_records(process: subprocess.Popen[bytes], folder: Path, more: int) -> None:
-    """Wait until a run has so many records more than it had, or has ended."""
+    """Wait until a run has at least so many records more than it had, or has ended."""
     before = _lines(folder)
     while process.poll() is None and _lines(folder) < before + more:
         time.sleep(0.005)
@@ -170,8 +172,9 @@ def report(scale: float) -> dict[str, Any]:
 def _opened(page: Path) -> float | None:
     """Return the seconds from the request to a page that is drawn; None without a browser."""
     try:
-        from conftest import FLAGS, _chromium
         from playwright.sync_api import sync_playwright
+
+        from conftest import FLAGS, _chromium
     except ImportError:
         return None
     if (path := _chromium()) is None:

@@ -21,4 +21,11 @@ TARGETS = {
 }
 
 # By module, then (before, after): why no test can tell the two apart.
-EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {}
+EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
+    "honlearn.conformal": {
+        (
+            "(1.0 + above) / (n + 1.0) > alpha + 1e-12",
+            "(1.0 + above) / (n + 1.0) >= alpha + 1e-12",
+        ): "1e-12 stands for rounding; a p-value is a ratio of counts and never lies exactly at its edge",
+    },
+}
