@@ -1,8 +1,12 @@
-"""Fixtures that every test may use."""
+"""Fixtures that every test may use; which tests are slow, and what each takes."""
 
 from __future__ import annotations
 
+import os
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -20,3 +24,81 @@ def shared() -> Path:
     if not (SHARED / "data").is_dir():
         pytest.skip("needs the reference data in ../shared, which this machine does not have")
     return SHARED
+
+
+# Tests that fit models again and again, start other processes or drive a browser: folders and modules below
+# `tests`. `make test-fast` leaves them out; `pytest --cpu-times 30` tells what belongs here.
+SLOW = {
+    "baselines", "benchmarks", "cli", "docs", "ensemble", "executors", "experiments", "faults", "fuzz",
+    "learners", "mutation", "pages", "pipeline", "reporting", "tasks", "test_packaging.py", "test_readme.py",
+}  # fmt: skip
+# Modules of slow folders whose tests take a few CPU seconds together.
+QUICK = {
+    "test_choice.py", "test_examples.py", "test_folds.py", "test_heads.py", "test_held.py",
+    "test_hostile_calibration.py", "test_link_split.py", "test_nested.py", "test_shapley.py",
+    "test_shares.py", "test_temperature.py",
+}  # fmt: skip
+
+
+def is_slow(path: Path) -> bool:
+    """Return whether the tests of a file are slow; doctests of the package are not."""
+    here = Path(__file__).parent
+    return here in path.parents and path.relative_to(here).parts[0] in SLOW and path.name not in QUICK
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark slow tests."""
+    for item in items:
+        if is_slow(item.path):
+            item.add_marker(pytest.mark.slow)
+
+
+# --- CPU seconds of tests, which a busy machine does not change ---------------------------------------
+
+BEGAN = pytest.StashKey[float]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--cpu-times``."""
+    told = "tell the N modules and tests that take most CPU seconds, other processes included"
+    parser.addoption("--cpu-times", type=int, default=0, metavar="N", help=told)
+
+
+def cpu_seconds() -> float:
+    """Return the CPU seconds of this process and of those it has waited for."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
+    """Keep when the test began; its fixtures are its own."""
+    item.stash[BEGAN] = cpu_seconds()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
+    """Give the report of a test's end what it took, so that another process may sum it up."""
+    report = yield
+    if report.when == "teardown":
+        report.user_properties.append(("cpu_seconds", round(cpu_seconds() - item.stash[BEGAN], 3)))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Tell the CPU seconds of modules and of tests, parameters together, most first."""
+    wanted = config.getoption("--cpu-times", 0)
+    if not wanted:
+        return
+    modules: defaultdict[str, float] = defaultdict(float)
+    tests: defaultdict[str, float] = defaultdict(float)
+    for report in (one for found in terminalreporter.stats.values() for one in found):
+        if getattr(report, "when", None) == "teardown":
+            seconds = dict(report.user_properties).get("cpu_seconds", 0.0)
+            modules[report.nodeid.partition("::")[0]] += seconds
+            tests[report.nodeid.partition("[")[0]] += seconds
+    terminalreporter.section(f"{sum(modules.values()):.0f} CPU seconds in tests")
+    for rows in (modules, tests):
+        for name, seconds in sorted(rows.items(), key=lambda row: -row[1])[:wanted]:
+            terminalreporter.write_line(f"{seconds:8.1f}  {name}")
+        terminalreporter.write_line("")

@@ -92,6 +92,11 @@ def test_adaptive_scores_are_sums_over_better_classes() -> None:
     assert np.allclose(ranked - plain, [[0, 0.4, 0.2], [0.2, 0, 0.4]])
 
 
+def test_least_ambiguous_scores_are_what_a_class_lacks() -> None:
+    proba = np.array([[0.5, 0.2, 0.3], [0.1, 0.8, 0.1]])
+    assert np.array_equal(ScoreRule("lac").scores(proba, np.zeros(2)), 1 - proba)
+
+
 def test_crossed_p_values_are_those_of_the_other_parts() -> None:
     proba, labels, uniform = exchangeable(43, 3, 2)
     scores = ScoreRule("aps").scores(proba, uniform)
@@ -100,6 +105,7 @@ def test_crossed_p_values_are_those_of_the_other_parts() -> None:
         known = [scores[j, labels[j]] for j in range(43) if j % 4 != i % 4]
         brute = [(1 + sum(s >= x for s in known)) / (1 + len(known)) for x in scores[i]]
         assert np.allclose(found[i], brute)
+    assert np.array_equal(crossed_p_values(scores, labels), crossed_p_values(scores, labels, 5))
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.5, "0.1", None, float("nan"), True])

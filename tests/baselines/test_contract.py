@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -50,9 +50,15 @@ FLOORS = ("majority", "popularity")
 # These draw walks or parts of the graph when they predict, by the order of the nodes.
 DRAWN_AT_TEST = ("pathgcn",)
 
-EVERY = pytest.mark.parametrize("listed", BASELINES, ids=label)
-NODES = pytest.mark.parametrize("listed", [one for one in BASELINES if one.task == "nodes"], ids=label)
-LINKS = pytest.mark.parametrize("listed", [one for one in BASELINES if one.task == "links"], ids=label)
+
+def each(chosen: Iterable[Listed]) -> pytest.MarkDecorator:
+    """Return the parameter of tests over baselines; those of one share its fits, so one process runs them."""
+    rows = [pytest.param(one, id=label(one), marks=pytest.mark.xdist_group(label(one))) for one in chosen]
+    return pytest.mark.parametrize("listed", rows)
+
+
+EVERY = each(BASELINES)
+NODES, LINKS = (each(one for one in BASELINES if one.task == task) for task in ("nodes", "links"))
 LEARNERS = [one for one in BASELINES if one.name not in FLOORS]
 
 

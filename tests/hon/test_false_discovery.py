@@ -21,6 +21,7 @@ def test_q_values_are_those_of_scipy(p: list[float]) -> None:
 def test_tests_that_are_left_out_count() -> None:
     p = np.array([0.001, 0.004])
     np.testing.assert_allclose(q_values(p, 10), q_values(np.append(p, np.ones(8)))[:2])
+    assert q_values(np.array([0.5, 0.9]), 10).tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3])
@@ -54,5 +55,7 @@ def test_links_refused() -> None:
         link_q_values(np.ones(2), np.empty(0))
     with pytest.raises(InputError, match="scores must be finite numbers"):
         link_q_values(np.array([1, np.nan]), np.ones(2))
+    with pytest.raises(InputError, match="unlinked must be finite numbers, one per pair"):
+        link_q_values(np.ones(2), np.ones((2, 2)))
     with pytest.raises(ParameterError, match=r"'candidates' parameter of link_q_values.*at least 2. Got 1"):
         link_q_values(np.ones(2), np.ones(2), candidates=1)

@@ -11,6 +11,7 @@ import numpy as np
 
 import honlearn as hl
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.paths.vocabulary import Vocabulary
 from honlearn.results import artefacts
 from honlearn.results.learned import Entity, LearnedFacts, write_learned
 from honlearn.results.metrics import scores
@@ -28,6 +29,27 @@ def small_paths() -> list[list[str]]:
 
 def small_network() -> HigherOrderNetwork:
     return hl.grow(small_paths(), order=2, tau=1.0, min_support=1)
+
+
+def large_network(nodes: int, contexts: int) -> HigherOrderNetwork:
+    """Return a network of entities with 40 links each, and of contexts with 8 of their entity's."""
+    draw = np.random.default_rng(1)
+    names = sorted(f"entity number {i:05d}" for i in range(nodes))
+    base = np.sort(draw.integers(0, nodes, 3 * contexts))
+    pairs = np.unique(np.stack([base, draw.integers(0, nodes, 3 * contexts)], 1), axis=0)
+    pairs = pairs[np.sort(draw.permutation(len(pairs))[:contexts])]
+    grams = np.concatenate([np.arange(nodes), pairs.ravel()])
+    offsets = np.concatenate([np.arange(nodes + 1), nodes + 2 * np.arange(1, contexts + 1)])
+    degree = np.repeat([40, 8], [nodes, contexts])
+    # One link to each of forty parts of the entities; where a context goes on to, its base node leads to.
+    width = nodes // 40
+    links = np.arange(40) * width + draw.integers(0, width, (nodes, 40))
+    some = np.sort(draw.random((contexts, 40)).argsort(1)[:, :8], 1)
+    own = np.take_along_axis(links[pairs[:, 0]], some, 1)
+    targets = np.concatenate([links.ravel(), own.ravel()])
+    weights = draw.integers(1, 1000, len(targets))
+    indptr = np.concatenate([[0], np.cumsum(degree)])
+    return HigherOrderNetwork(Vocabulary.from_names(names), offsets, grams, indptr, targets, weights)
 
 
 def reasons_for(node: str, label: str) -> dict[str, Any]:

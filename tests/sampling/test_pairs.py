@@ -126,3 +126,22 @@ def test_too_few_unlinked_pairs_is_said() -> None:
     assert count_unlinked(3, taken) == 5
     with pytest.raises(InputError, match=r"6 pairs without a link are needed, .* only 5; ask for a smaller"):
         draw_unlinked(np.random.default_rng(0), 6, 3, taken)
+
+
+def test_every_end_is_drawn_by_its_probabilities_also_of_the_first_and_the_last_family() -> None:
+    edges = []
+    for i in range(5):
+        x, after, before = (f"n{(i + k) % 5}" for k in (0, 1, -1))
+        edges += [(x, f"{after}|{x}", 3 + i), (f"{x}|{before}", after, 2 + i)]
+    hon = from_edges(*zip(*edges, strict=True))
+    pairs = np.array([[i, (i + 2) % 5] for i in range(5)])
+    drawn = PairSampler(hon).draw(pairs, 2, range(3000), joint=False)
+    for row, pair in enumerate(pairs.tolist()):
+        for side, entity in enumerate(pair):
+            i = int(hon.vocabulary[entity][1:])
+            base = int((drawn[:, row, side] == entity).sum())
+            expected = np.array([3 + i, 2 + i]) / (5 + 2 * i) * 3000
+            assert chisquare([base, 3000 - base], expected).pvalue > 1e-3
+    # The two ends are drawn independently.
+    both = (drawn[:, 0] == pairs[0]).astype(float)
+    assert abs(np.corrcoef(both.T)[0, 1]) < 4 / np.sqrt(3000)

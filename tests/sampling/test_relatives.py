@@ -61,3 +61,20 @@ def test_first_order_networks_leave_no_choice() -> None:
     assert sampler.is_fixed
     assert (sampler.draw(0, range(3)) == np.arange(hon.n_entities)).all()
     assert not RelativeSampler(network()).is_fixed
+
+
+def test_every_family_is_drawn_by_its_probabilities_also_the_first_and_the_last() -> None:
+    # Each of five entities x has two nodes that can be drawn, x and x|z with z the entity before it.
+    edges = []
+    for i in range(5):
+        x, after, before = (f"n{(i + k) % 5}" for k in (0, 1, -1))
+        edges += [(x, f"{after}|{x}", 3 + i), (f"{x}|{before}", after, 2 + i)]
+    hon = from_edges(*zip(*edges, strict=True))
+    drawn = draw_relatives(hon, 3000, seed=1)
+    for entity in range(5):
+        name = hon.vocabulary[entity]
+        nodes, counts = np.unique(drawn[:, entity], return_counts=True)
+        i = int(name[1:])
+        assert [hon.nodes[int(node)] for node in nodes] == [name, f"{name}|n{(i - 1) % 5}"]
+        expected = np.array([3 + i, 2 + i]) / (5 + 2 * i) * 3000
+        assert chisquare(counts, expected).pvalue > 1e-3

@@ -102,7 +102,7 @@ def make_ensemble(case: Case, **given: Any) -> DGEClassifier | DGELinkPredictor:
     """Return the estimator of a case, trained for a few epochs in a few batches, not fitted."""
     nodes = case.task == "nodes"
     training = Training(
-        max_epochs=3, patience=1, batch_size=4 if nodes else 40, refit=2.0, validation_fraction=0.25
+        max_epochs=3, patience=1, batch_size=4 if nodes else 100, refit=2.0, validation_fraction=0.25
     )
     training.set_params(**{name: given.pop(name) for name in list(given) if name in training.get_params()})
     settings = {

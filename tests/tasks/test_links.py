@@ -30,12 +30,12 @@ from honlearn.tasks.links import DGELinkPredictor
 
 FAST: dict[str, Any] = {
     "n_learners": 3,
-    "widths": (32, 32),
+    "widths": (16, 16),
     "pair_width": 16,
     "input_dropout": 0.2,
     "max_epochs": 6,
     "patience": 10,
-    "batch_size": 64,
+    "batch_size": 192,
     "n_threads": 1,
     "random_state": 0,
 }
@@ -67,7 +67,7 @@ def auprc(model: DGELinkPredictor, held: LinkSplit | None = None) -> float:
 
 @pytest.mark.parametrize(("variant", "shared"), VARIANTS)
 def test_every_variant_learns(variant: str, shared: bool) -> None:
-    model = fitted(variant=variant, shared=shared, max_epochs=40)
+    model = fitted(variant=variant, shared=shared, max_epochs=10)
     held = split()
     proba, members = model.predict_proba(held.names), model.member_proba(held.names)
     assert proba.shape == (len(held.labels), 2)
@@ -94,7 +94,7 @@ def test_operators(operator: str, pair_width: int) -> None:
 @pytest.mark.parametrize("operator", ["concat", "product"])
 def test_without_direction_the_order_does_not_count(operator: str) -> None:
     held = split(directed=False)
-    model = fitted(held, directed=False, operator=operator, n_draws=2, max_epochs=40)
+    model = fitted(held, directed=False, operator=operator, n_draws=2, max_epochs=10)
     backwards = [(v, u) for u, v in held.names]
     assert np.array_equal(model.predict_proba(held.names), model.predict_proba(backwards))
     assert auprc(model, held) > 0.6
@@ -102,7 +102,7 @@ def test_without_direction_the_order_does_not_count(operator: str) -> None:
 
 @pytest.mark.parametrize("settings", [{"aggregator": "max"}, {"learner": "gin"}, {"fan_outs": (5, 2)}])
 def test_other_learners(settings: dict[str, Any]) -> None:
-    assert auprc(fitted(**settings, max_epochs=40)) > 0.6
+    assert auprc(fitted(**settings, max_epochs=10)) > 0.6
 
 
 # --- what is hidden stays hidden --------------------------------------------------------------------
@@ -185,9 +185,9 @@ def test_fit_on_given_pairs() -> None:
     names = np.array(held.network.vocabulary.names, dtype=object)
     pairs = np.concatenate([names[linked], names[others]])
     y = np.repeat([1, 0], len(linked))
-    model = make_predictor(held.network, **{**FAST, "max_epochs": 40}).fit(pairs, y)
+    model = make_predictor(held.network, **{**FAST, "max_epochs": 10}).fit(pairs, y)
     assert auprc(model) > 0.6
-    repeated = make_predictor(held.network, **{**FAST, "max_epochs": 40}).fit(
+    repeated = make_predictor(held.network, **{**FAST, "max_epochs": 10}).fit(
         np.concatenate([pairs, pairs[:5]]), np.concatenate([y, y[:5]])
     )
     assert np.array_equal(model.predict_proba(held.names), repeated.predict_proba(held.names))

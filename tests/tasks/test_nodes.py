@@ -74,6 +74,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not(variant: str, s
             n_threads=threads,
             n_draws=2,
             kernel_share=0.3,
+            max_epochs=3,
         )
         .fit(nodes[TRAIN], y[TRAIN])
         .predict_proba(nodes)

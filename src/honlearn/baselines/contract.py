@@ -54,7 +54,8 @@ class Baseline(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What all baselines have: a network, and how a fit runs.
 
     `n_threads`, `checkpoint`, `checkpoint_seconds`, `random_state` and `verbose` are as for
-    :class:`honlearn.DGEClassifier`. Fitted: ``classes_``, ``seed_``, ``state_`` (every tensor that predicts),
+    :class:`honlearn.DGEClassifier`; torch and linear algebra use one thread, so that results do not depend
+    on how many there are. Fitted: ``classes_``, ``seed_``, ``state_`` (every tensor that predicts),
     ``n_parameters_``, and ``history_`` (a table, empty where nothing is trained in epochs).
     """
 
@@ -267,10 +268,14 @@ def _finite(proba: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @contextmanager
 def threads(count: int | None, owner: str) -> Iterator[None]:
-    """Run torch on `count` threads inside the block, as before after it; None changes nothing."""
+    """Run torch on one thread inside the block, as before after it, whatever `count` allows.
+
+    How torch divides a product or a sum depends on the number of threads, and with it the last bits would.
+    """
     before = torch.get_num_threads()
     if count is not None:
-        torch.set_num_threads(check_integer(owner, "n_threads", count, 1))
+        check_integer(owner, "n_threads", count, 1)
+    torch.set_num_threads(1)
     try:
         yield
     finally:

@@ -16,9 +16,10 @@ import torch
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from honlearn.baselines.contract import DirectedBaseline, State
-from honlearn.baselines.embedding import cores, moments
+from honlearn.baselines.embedding import moments
 from honlearn.baselines.negatives import with_popular_negatives
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.errors import FormatError, check_integer
@@ -67,7 +68,7 @@ class CountsLinkPredictor(DirectedBaseline):
         if unlinked is not None:
             examples, _ = with_popular_negatives(examples, unlinked, self.network, self.seed_)
         paths, labels, weight = self._paths(), examples.labels, examples.weights.astype(np.float64)
-        with cores(self.n_threads):
+        with threadpool_limits(1):
             features = cross_hidden_counts(
                 self.network, paths, examples.pairs, self.n_folds, self.seed_, self.directed
             ).astype(np.float64)

@@ -7,8 +7,7 @@ the two ends). What is kept of a fit are tensors: embeddings, coefficients and i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +68,7 @@ class EmbeddingClassifier(NodeBaseline, Embedding):
     """Nodes: softmax(z W + b) of the standardised embedding z."""
 
     def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
-        with cores(self.n_threads):
+        with threadpool_limits(1):
             embedding, history = self._embed()
             rows = torch.from_numpy(standardised(embedding)).float()
             found = regression(rows.numpy()[nodes].astype(np.float64), codes, n_classes, self.regularization)
@@ -104,7 +103,7 @@ class EmbeddingLinkPredictor(DirectedBaseline, Embedding):
         check_operator(type(self).__name__, self.operator)
 
     def _fit_pairs(self, examples: PairExamples, unlinked: Unlinked | None) -> None:
-        with cores(self.n_threads):
+        with threadpool_limits(1):
             embedding, history = self._embed()
             rows = torch.from_numpy(standardised(embedding)).float()
             features = self._pair_features(rows, examples.pairs).numpy()
@@ -181,10 +180,3 @@ def moments(rows: NDArray[Any]) -> tuple[Rows, Rows]:
     """Return mean and standard deviation of each column; of a constant one, 1."""
     mean, scale = rows.mean(0, dtype=np.float64), rows.std(0, dtype=np.float64)
     return mean, np.where(scale > 1e-9, scale, 1.0)
-
-
-@contextmanager
-def cores(count: int | None) -> Iterator[None]:
-    """Let linear algebra use `count` threads inside the block; None changes nothing."""
-    with threadpool_limits(count):
-        yield

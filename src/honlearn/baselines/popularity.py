@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from honlearn.baselines.contract import DirectedBaseline, State
-from honlearn.baselines.embedding import cores, regression
+from honlearn.baselines.embedding import regression
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.errors import FormatError
 from honlearn.sampling.pairs import Pairs, keyed_pairs, linked_keys, pair_keys
@@ -43,7 +44,7 @@ class PopularityPredictor(DirectedBaseline):
         own = examples.labels * self._linked(examples.pairs)
         scores = _scores(out, into, examples.pairs, own)
         scale = float(scores.std()) or 1.0
-        with cores(self.n_threads):
+        with threadpool_limits(1):
             coefficients, intercepts = regression(scores[:, None] / scale, examples.labels, 2, 1.0)
         line = np.array([max(coefficients[1, 0] / scale, 0.0), intercepts[1]])
         state = {"out": torch.from_numpy(out), "in": torch.from_numpy(into), "line": torch.from_numpy(line)}

@@ -1,0 +1,31 @@
+"""Which modules are mutated, by which tests they are judged, and which mutants change nothing."""
+
+from __future__ import annotations
+
+from mutation.runner import Target
+
+TARGETS = {
+    target.module: target
+    for target in (
+        Target("honlearn.hon.prune", ("tests/hon/test_prune.py",), compiled=True),
+        Target("honlearn.hon.false_discovery", ("tests/hon/test_false_discovery.py",)),
+        Target("honlearn.sampling.relatives", ("tests/sampling/test_relatives.py",)),
+        Target(
+            "honlearn.sampling.pairs", ("tests/sampling/test_pairs.py", "tests/sampling/test_negatives.py")
+        ),
+        Target("honlearn.experiments.folds", ("tests/experiments/test_folds.py",)),
+        Target("honlearn.tasks.link_split", ("tests/tasks/test_link_split.py",)),
+        Target("honlearn.conformal", ("tests/test_conformal.py",)),
+        Target("honlearn.tasks.shares", ("tests/tasks/test_shares.py",)),
+    )
+}
+
+# By module, then (before, after): why no test can tell the two apart.
+EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
+    "honlearn.conformal": {
+        (
+            "(1.0 + above) / (n + 1.0) > alpha + 1e-12",
+            "(1.0 + above) / (n + 1.0) >= alpha + 1e-12",
+        ): "1e-12 stands for rounding; a p-value is a ratio of counts and never lies exactly at its edge",
+    },
+}
