@@ -145,3 +145,18 @@ def test_every_end_is_drawn_by_its_probabilities_also_of_the_first_and_the_last_
     # The two ends are drawn independently.
     both = (drawn[:, 0] == pairs[0]).astype(float)
     assert abs(np.corrcoef(both.T)[0, 1]) < 4 / np.sqrt(3000)
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_what_may_be_drawn_is_told_beforehand(joint: bool) -> None:
+    hon = network()
+    sampler, pairs = PairSampler(hon), np.array([[hon.index("B"), hon.index("C")]])
+    told = sampler.possible(pairs, joint)
+    assert told.dtype == np.int32
+    drawn = np.unique(sampler.draw(pairs, 0, range(300), joint=joint))
+    assert drawn.tolist() == told.tolist() == sorted(hon.index(name) for name in ("B", "B|A", "C", "C|B"))
+    # A node without out-edges is drawn with its partner only.
+    sink = from_edges(["A", "A", "C"], ["C|A", "B", "B"], [2, 1, 1])
+    ends = np.array([[sink.index("A"), sink.index("C")]])
+    names = {sink.nodes[int(node)] for node in PairSampler(sink).possible(ends, joint)}
+    assert names == ({"A", "C", "C|A"} if joint else {"A", "C"})

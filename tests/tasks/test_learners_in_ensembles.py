@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,15 @@ CASES = [
     Case(("torch", "gin"), "pool", True, "links"),
 ]
 CASES = list(dict.fromkeys(CASES))
-# The tests of a case share its fit, so they run in one process.
-every_case = pytest.mark.parametrize(
-    "case", [pytest.param(case, id=str(case), marks=pytest.mark.xdist_group(str(case))) for case in CASES]
-)
+
+
+def each(cases: Iterable[Case]) -> pytest.MarkDecorator:
+    """Return the parameter of tests over cases; those of one share its fit, so one process runs them."""
+    rows = [pytest.param(case, id=str(case), marks=pytest.mark.xdist_group(str(case))) for case in cases]
+    return pytest.mark.parametrize("case", rows)
+
+
+every_case = each(CASES)
 # One of each variant, and one of each set of learners for each task.
 SOME = [
     *{(case.variant, case.shared): case for case in reversed(CASES)}.values(),
@@ -83,7 +89,7 @@ def test_probabilities_of_the_ensemble_and_of_its_members(case: Case) -> None:
         np.testing.assert_allclose(mean, proba, atol=1e-5)
 
 
-@pytest.mark.parametrize("case", list(dict.fromkeys(SOME)), ids=str)
+@each(dict.fromkeys(SOME))
 def test_the_seed_decides(case: Case) -> None:
     X, other = asked(case), fit(case, random_state=1)
     assert np.abs(other.predict_proba(X) - fitted(case).predict_proba(X)).max() > 1e-6
