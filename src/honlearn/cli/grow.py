@@ -23,7 +23,8 @@ def grow(
         list[str],
         typer.Argument(
             metavar="PATHS",
-            help="Files or glob patterns: text, CSV, Parquet, Arrow, JSONL, XES; - for text from a pipe.",
+            help="Files, glob patterns or addresses (s3://…): text, CSV, Parquet, Arrow, JSONL, XES; - for "
+            "text from a pipe.",
         ),
     ],
     output: Annotated[

@@ -18,7 +18,7 @@ from honlearn.errors import ParameterError
 _PANELS = {
     "Input": "source settings label_column node_column paths nodes pairs node features counts update folder "
     "after from_start",
-    "Output": "output as_json title top force limit show",
+    "Output": "output parts as_json title top force limit show",
     "Model": "model set_ task order tau min_support alpha auto input structure on_unknown max_fdr",
     "Validation": "folds folds_file seeds repetitions test_share undirected negatives protocol ranking "
     "split_at keep_isolated predictions artefacts",
