@@ -140,6 +140,9 @@ def test_gains_are_compared_with_their_standard_error() -> None:
     before = np.array([1.0, 1.2, 0.8, 1.1])
     assert growing_bag._gains(before, before - 0.1)
     assert not growing_bag._gains(before, before)
+    # A gain that is certain, and too small to be of use.
+    assert not growing_bag._gains(before, before - 0.004)
+    assert growing_bag._gains(before, before - 0.006)
     assert not growing_bag._gains(before, before - np.array([0.5, -0.5, 0.5, -0.4]))
 
 

@@ -41,6 +41,7 @@ class FoldTrainer(PairTrainer):
         train, kept = np.flatnonzero(folded.folds >= held), np.flatnonzero(folded.folds < held)
         parts = (train, self._balanced(kept, "validation"))
         self._train, self._held = (np.repeat(part[None], len(self.owners), 0) for part in parts)
+        self._drawn: dict[int, NDArray[np.int32]] = {}
 
     def _balanced(self, positions: NDArray[np.int64], *labels: Label) -> NDArray[np.int64]:
         """Return all linked pairs at these positions and, from a pool, as many of the others; ascending."""
@@ -70,11 +71,26 @@ class FoldTrainer(PairTrainer):
         problem, folded, some = self.problem, self._folded, positions[0]
         view = folded.views[int(folded.folds[some[0]])]
         pairs = folded.pairs[some]
-        # No pair of a fold has an edge in its network, so Eq. 4 is Eq. 3 here, as it is for tested pairs.
-        drawn = view.sampler.draw(pairs, problem.seed, self.members, *occasion, joint=False)
+        drawn = self._relatives_of(some, *occasion)
         near = view.near[0] if problem.part is None else view.near[0].only(problem.part)
         batch = pair_batch(drawn, view.sampler.possible(pairs, False), near)
         return with_extras(batch, folded.read(some))
+
+    def _relatives_of(self, positions: NDArray[np.int64], *occasion: Label) -> NDArray[np.int32]:
+        """Return the relatives of pairs of one fold, [L, b, 2].
+
+        No pair of a fold has an edge in its network, so Eq. 4 is Eq. 3 here, as it is for tested pairs. A
+        learner has the same relatives of a pair in every epoch, so they are drawn once.
+        """
+        folded, seed = self._folded, self.problem.seed
+        fold = int(folded.folds[positions[0]])
+        draw = folded.views[fold].sampler.draw
+        if occasion:
+            return draw(folded.pairs[positions], seed, self.members, *occasion, joint=False)
+        if fold not in self._drawn:
+            own = folded.pairs[folded.folds == fold]
+            self._drawn[fold] = draw(own, seed, self.members, joint=False)
+        return self._drawn[fold][:, folded.places[positions]]
 
     @torch.no_grad()
     def _held_logits(self) -> torch.Tensor:

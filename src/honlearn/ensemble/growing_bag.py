@@ -28,6 +28,8 @@ from honlearn.ensemble.loop import TrainingOptions
 
 # Learners that are trained together before the bag is judged again.
 ROUND = 2
+# The least gain of a round, as a share of the loss: on many pairs even a gain of no use exceeds its error.
+LEAST_GAIN = 0.005
 
 
 def grow_bag(
@@ -36,7 +38,8 @@ def grow_bag(
     """Train learners by rounds until one gains no more than its standard error; return how many there are.
 
     Every round has :data:`ROUND` learners of each kind. The gain of a round is how much the mean loss of the
-    bag on the validation pairs falls; its standard error is over pairs. `shape.n_learners` is the most. Bags
+    bag on the validation pairs falls; its standard error is over pairs, and a gain of less than
+    :data:`LEAST_GAIN` of the loss is none. `shape.n_learners` is the most. Bags
     without a validation part, learners that share weights, and pooled ones are trained all at once.
     """
     step = ROUND * len(shape.kinds)
@@ -95,9 +98,11 @@ def _losses(rounds: Sequence[Sequence[Searched]]) -> NDArray[np.float64]:
 
 
 def _gains(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
-    """Return whether the loss has fallen by more than the standard error of the difference."""
+    """Return whether the loss has fallen by more than the standard error of the difference, and by enough."""
     gain = before - after
-    return bool(gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else False
+    if len(gain) < 2 or gain.mean() <= LEAST_GAIN * before.mean():
+        return False
+    return bool(gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)))
 
 
 def _fitted(shape: Architecture, rounds: Sequence[Sequence[Searched]]) -> Fitted:

@@ -126,7 +126,9 @@ def pair_batch(relatives: NDArray[np.int32], possible: NDArray[np.int32], near: 
     if not near.is_exact:
         places = np.arange(2 * count, dtype=np.int32).reshape(1, count, 2)
         return PairBatch(relatives.reshape(learners, -1), places, near)
-    return PairBatch(possible[None], np.searchsorted(possible, relatives).astype(np.int32), near)
+    place = np.zeros(int(possible[-1]) + 1 if len(possible) else 0, np.int32)
+    place[possible] = np.arange(len(possible), dtype=np.int32)
+    return PairBatch(possible[None], place[relatives], near)
 
 
 class PairEnsemble(Ensemble):

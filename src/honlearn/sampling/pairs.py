@@ -71,6 +71,9 @@ class PairSampler:
         self._ends = np.cumsum(weight)
         starts = np.concatenate([[0.0], self._ends])[network.family_indptr]
         self._starts, self._totals = starts[:-1], np.diff(starts)
+        # Rounding can carry a draw to the family's end; its last node with out-edges is meant.
+        last = np.searchsorted(self._ends, self._starts + self._totals, "left")
+        self._last = np.minimum(last, len(self._ends) - 1)
 
     @cached_property
     def _links(self) -> tuple[Keys, NDArray[np.float64], Pairs, NDArray[np.float64]]:
@@ -128,10 +131,9 @@ class PairSampler:
     def _one_end(self, entities: NDArray[np.int32], uniform: NDArray[np.float64]) -> NDArray[np.int32]:
         """Return a relative of each entity by Eq. 3; the base node where no relative has an out-edge."""
         start, total = self._starts[entities], self._totals[entities]
-        place = np.searchsorted(self._ends, start + uniform * total, "right")
-        # Rounding can carry a target to the family's end; its last node with out-edges is meant.
-        limit = np.searchsorted(self._ends, start + total, "left")
-        place = np.minimum(np.minimum(place, limit), len(self._ends) - 1)
+        place = np.minimum(
+            np.searchsorted(self._ends, start + uniform * total, "right"), self._last[entities]
+        )
         return np.where(total > 0, self.network.family_indices[place], entities).astype(np.int32)
 
     def _both_ends(self, keys: Keys, uniform: NDArray[np.float64]) -> tuple[NDArray[np.intp], Pairs]:

@@ -63,8 +63,9 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
         tested, the tested links must be left out of the paths.
     n_learners : int, default 16
         How many learners there are at most. A bag is trained two learners (of each kind) at a time, until
-        two more improve its loss on the validation pairs by no more than the standard error of that gain;
-        ``n_learners_`` is how many there are then. Other variants have as many as this says.
+        two more improve its loss on the validation pairs by no more than the standard error of that gain, or
+        by less than half a percent; ``n_learners_`` is how many there are then. Other variants have as many
+        as this says.
     pairs : Pairs, optional
         What is read of two ends, whether order counts, how relatives of a pair are drawn, what is hidden.
     paths : Paths, lists of names or a file, optional
@@ -260,12 +261,15 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
     def _options(
         self, shape: Architecture, n_examples: int, training: Training | None = None
     ) -> list[TrainingOptions]:
-        """Return the training options of each kind; with folds, a batch is a fold unless the user says."""
+        """Return the training options of each kind; with folds, a batch is a fold unless the user says.
+
+        Folds are not all of one size: batches have room for a tenth more, so that none is cut in two.
+        """
         if not self._reads.folds:
             return super()._options(shape, n_examples, training)
         training = self.parameter_object("training") if training is None else training
         usual = {"n_batches": self._reads.folds, "max_epochs": 40}
-        given = (self._owner, self.task)
+        given, n_examples = (self._owner, self.task), n_examples + n_examples // 10
         return [training.options(*given, kind, n_examples, self.verbose, usual) for kind in shape.kinds]
 
     def _read_paths(self) -> Paths | None:
