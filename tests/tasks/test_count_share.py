@@ -168,6 +168,30 @@ def test_held_back_predictions_mix_a_model_that_did_not_see_them() -> None:
     np.testing.assert_allclose(count_part(examples, held, 0, 0).held, held.proba[0, :, 1])
 
 
+@pytest.mark.parametrize("directed", [True, False])
+def test_learners_score_the_candidates_that_counts_rank_first(directed: bool) -> None:
+    model = predictor(directed=directed, max_epochs=1).fit(exclude=HELD.names)
+    counts, node, names = model.count_model_, "elm03", list(HELD.network.vocabulary.names)
+    assert counts is not None
+    assert model._scaling is not None
+    every = model.recommend(node, top=100, candidates=None)
+    pairs = np.array([[names.index(node), names.index(one)] for one in every["neighbor"]], np.int32)
+    features = model._source().whole.extras(pairs, model._scaling).features  # type: ignore[union-attr]
+    first = np.argsort(-counts.logits(features))[:8]
+    expected = [one for place, one in enumerate(every["neighbor"]) if place in first]
+    short = model.recommend(node, top=8, candidates=8)
+    assert set(short["neighbor"]) == set(expected)
+    assert model.recommend(node, top=3, candidates=8)["neighbor"].tolist() == expected[:3]
+    # There are always as many as are asked for, and small networks are scored whole.
+    assert len(model.recommend(node, top=8, candidates=2)) == 8
+    columns = ["neighbor", "probability", "disagreement"]
+    assert model.recommend(node, top=5)[columns].equals(every[columns][:5])
+    several = model.recommend([node, "oak01"], top=8, candidates=8)
+    assert several[several["node"] == node]["neighbor"].tolist() == short["neighbor"].tolist()
+    with pytest.raises(ParameterError, match=r"'candidates' parameter of DGELinkPredictor.recommend"):
+        model.recommend(node, candidates=0)
+
+
 def test_parts_of_an_explanation_add_up_to_the_logit() -> None:
     model = fitted()
     counts = model.count_model_

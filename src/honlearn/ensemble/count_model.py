@@ -7,13 +7,14 @@ P(u → v) = σ(w x + b), and its mix with what the learners predict. It is fitt
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-Features = NDArray[np.float32]
+from honlearn.ensemble.pair_inputs import Features, Scaling
 
 
 class CountModel(NamedTuple):
@@ -38,6 +39,16 @@ class CountModel(NamedTuple):
             if weight:
                 out += weight * features[:, column]
         return out
+
+    def row_logits(self, columns: Iterable[Features], scaling: Scaling) -> NDArray[np.float32]:
+        """Return the logits of all targets of sources [S, V], from their counts one after the other."""
+        out: NDArray[np.float32] | None = None
+        for place, column in enumerate(columns):
+            scaled = scaling.column(place, column)
+            scaled *= np.float32(self.coefficients[place])
+            out = scaled if out is None else np.add(out, scaled, out=out)
+        assert out is not None
+        return out + np.float32(self.intercept)
 
     def mixed(self, linked: NDArray[np.float32], features: Features | None) -> NDArray[np.float32]:
         """Return the probability of a link [B]: that of the learners, and this model's, by its share."""

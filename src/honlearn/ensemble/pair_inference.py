@@ -105,6 +105,32 @@ class PairInference(Inference):
             begin = end
         return out
 
+    def shortlist(
+        self, sources: NDArray[np.int32], allowed: NDArray[np.bool_], most: int | None
+    ) -> tuple[Pairs, NDArray[np.int64]]:
+        """Return pairs of each source, source by source [n, 2], and the place of the source of each, [n].
+
+        `allowed` [S, V] says which targets a source may have. Of more than `most` those are kept that the
+        count model ranks first; without a count model all of them are.
+        """
+        if self._ranks_rows and most is not None and (allowed.sum(1) > most).any():
+            assert self.counts is not None
+            assert self.view is not None
+            assert self.scaling is not None
+            logits = self.counts.row_logits(self.view.count_columns(sources), self.scaling)
+            logits[~allowed] = -np.inf
+            kept = np.argpartition(-logits, most - 1, axis=1)[:, :most]
+            short = np.zeros_like(allowed)
+            np.put_along_axis(short, kept, True, axis=1)
+            allowed = allowed & short
+        places, targets = np.nonzero(allowed)
+        return np.stack([sources[places], targets], 1).astype(np.int32), places
+
+    @property
+    def _ranks_rows(self) -> bool:
+        """Whether there is a count model that can rank all targets of a source."""
+        return self.counts is not None and self.view is not None and self.scaling is not None
+
     @property
     def _scores_rows(self) -> bool:
         """Whether all targets of a source can be scored by one product of matrices."""

@@ -7,7 +7,7 @@ mean and standard deviation over the training pairs (:class:`Scaling`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -48,6 +48,11 @@ class Scaling(NamedTuple):
         """Return standardised features, float32 [B, F]."""
         return np.asarray(np.clip((features - self.mean) * self.scale, -_FARTHEST, _FARTHEST))
 
+    def column(self, place: int, values: Features) -> Features:
+        """Return one feature, standardised, of any shape."""
+        found = (values - self.mean[place]) * self.scale[place]
+        return np.asarray(np.clip(found, -_FARTHEST, _FARTHEST, out=found))
+
 
 class PairExtras(NamedTuple):
     """What some pairs read beside their ends: standardised features [B, F], common neighbours; or None."""
@@ -78,6 +83,10 @@ class PairView:
         """Return the features of pairs, not yet standardised, float32 [B, F]."""
         parts = [self._counts.at(pairs), self._factors.at(pairs)]
         return np.concatenate(parts, 1)
+
+    def count_columns(self, sources: NDArray[np.int32]) -> Iterator[Features]:
+        """Yield the counts of every (u, v), u one of the sources, one after the other, float32 [S, V]."""
+        return self._counts.columns(sources)
 
     def common(self, pairs: Pairs) -> Common:
         """Return the common neighbours of pairs."""

@@ -7,6 +7,7 @@ themselves, in either direction, is no part of it: that is hidden of a pair that
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
@@ -87,8 +88,16 @@ class PairCounts:
 
         Ask for some hundred sources at a time: the result has S · V · F numbers.
         """
-        found = self._rows(sources, back=False)
-        return found if self.directed else _mean(found, self._rows(sources, back=True))
+        return np.stack(list(self.columns(sources)), -1)
+
+    def columns(self, sources: NDArray[np.integer[Any]]) -> Iterator[Features]:
+        """Yield one feature after the other of every (u, v), u one of the sources [S], float32 [S, V]."""
+        there = self._columns(sources, back=False)
+        if self.directed:
+            yield from there
+            return
+        for one, other in zip(there, self._columns(sources, back=True), strict=True):
+            yield _mean(one, other)
 
     def _at(self, pairs: Pairs) -> Features:
         u, v = pairs[:, 0], pairs[:, 1]
@@ -102,20 +111,22 @@ class PairCounts:
             place = _write(found, place, np.asarray(matrix[u, v]).reshape(-1, 1))
         return _scaled(found)
 
-    def _rows(self, sources: NDArray[np.integer[Any]], back: bool) -> Features:
-        """Return the features of (u, v), or with `back` of (v, u), for each source u and all v."""
-        size = self.network.n_entities
+    def _columns(self, sources: NDArray[np.integer[Any]], back: bool) -> Iterator[Features]:
+        """Yield the features of (u, v), or with `back` of (v, u), for each source u and all v, [S, V]."""
+        for scale, column in zip(_SCALES.tolist(), self._plain_columns(sources, back), strict=True):
+            found = column.astype(np.float32)
+            found *= np.float32(scale)
+            yield np.log1p(found, out=found)
+
+    def _plain_columns(self, sources: NDArray[np.integer[Any]], back: bool) -> Iterator[Values]:
         out, into = self._degrees
-        found = np.empty((len(sources), size, len(self.names)), np.float32)
         own = (out[sources][:, None], into[sources][:, None])
         degrees = (own[0], into, own[1], out) if not back else (out, own[1], into, own[0])
-        _write(found, 0, _degree_values(*degrees))
-        place = len(_DEGREES)
+        yield from np.moveaxis(_degree_values(*degrees), -1, 0)
         for walk in self._walks[back]:
-            place = _write(found, place, walk.rows(sources))
+            yield from np.moveaxis(walk.rows(sources), -1, 0)
         for matrix in self._lag_matrices[back]:
-            place = _write(found, place, matrix[sources].toarray()[..., None])
-        return _scaled(found)
+            yield matrix[sources].toarray()
 
     @cached_property
     def _links(self) -> Matrix:

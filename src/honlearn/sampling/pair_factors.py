@@ -116,7 +116,7 @@ class PairFactors:
 class _Products:
     """Products of the vectors of both ends of pairs [B, 2].
 
-    Where most pairs of some sources with all targets are asked for, one matrix product is the faster way.
+    Where many pairs of some sources are asked for, one matrix product with all targets is the faster way.
     """
 
     def __init__(self, pairs: Pairs) -> None:
@@ -125,7 +125,7 @@ class _Products:
 
     def __call__(self, left: _Vectors, right: _Vectors) -> _Vectors:
         """Return left[u] · right[v] for each pair, float64 [B]."""
-        if len(self.sources) * len(right) <= 4 * len(self.u):
+        if len(self.sources) * len(right) <= 16 * len(self.u):
             return np.asarray((left[self.sources] @ right.T)[self.row, self.v])
         return np.asarray(np.einsum("ij,ij->i", left[self.u], right[self.v]))
 

@@ -51,12 +51,17 @@ class NewPairs:
         both = both[np.argsort(both[:, 0], kind="stable")]
         self._partners, self._first = both[:, 1], np.searchsorted(both[:, 0], np.arange(self.size + 1))
 
+    def allowed(self, entities: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which others each entity has no edge to yet, [S, V]."""
+        new = np.ones((len(entities), self.size), bool)
+        for row, entity in zip(new, entities.tolist(), strict=True):
+            row[self._partners[self._first[entity] : self._first[entity + 1]]] = False
+            row[entity] = False
+        return new
+
     def of(self, entity: int) -> Pairs:
         """Return the new pairs of an entity, int32 [n, 2]."""
-        new = np.ones(self.size, bool)
-        new[self._partners[self._first[entity] : self._first[entity + 1]]] = False
-        new[entity] = False
-        others = np.flatnonzero(new).astype(np.int32)
+        others = np.flatnonzero(self.allowed(np.array([entity], np.int32))[0]).astype(np.int32)
         return np.stack([np.full(len(others), entity, np.int32), others], 1)
 
 

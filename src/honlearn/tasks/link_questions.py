@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from honlearn.tasks.recommendations import Suggested, recommended
+from honlearn.tasks.recommendations import CANDIDATES, Suggested, recommended
 
 if TYPE_CHECKING:
     import pandas
@@ -49,7 +49,13 @@ class LinkQuestions:
             rows.append(("counts", float("nan"), read, 0, share))
         return pd.DataFrame(rows, columns=["learner", "edge_power", "network", "epochs", "weight"])
 
-    def recommend(self, node: object, top: int = 10, max_fdr: float | None = None) -> pandas.DataFrame:
+    def recommend(
+        self,
+        node: object,
+        top: int = 10,
+        max_fdr: float | None = None,
+        candidates: int | None = CANDIDATES,
+    ) -> pandas.DataFrame:
         """Return the entities that `node` is most likely linked to and has no edge to yet, best first.
 
         Parameters
@@ -61,6 +67,9 @@ class LinkQuestions:
         max_fdr
             Keep the suggestions of a node with a ``q_value`` up to this rate; None keeps `top` of
             them.
+        candidates
+            How many entities of each node the learners score: those that the count model ranks first. None
+            scores every entity, which takes long where there are many. At least `top` are scored.
 
         Returns
         -------
@@ -81,7 +90,7 @@ class LinkQuestions:
         """
         model = self._predictor
         check_is_fitted(model, "ensemble_")
-        asked = Suggested(top, max_fdr).checked(model._owner, model.unlinked_scores_)
+        asked = Suggested(top, max_fdr, candidates).checked(model._owner, model.unlinked_scores_)
         several = isinstance(node, (list, tuple, np.ndarray)) or hasattr(node, "to_numpy")
         names = model.network_.vocabulary
         nodes = names.codes(list(node)) if several else np.array([names.index(node)], np.int32)  # type: ignore[call-overload]

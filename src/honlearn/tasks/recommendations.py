@@ -28,28 +28,38 @@ if TYPE_CHECKING:
 
 # Names and paths that are shown for each pair.
 SHOWN = 3
+# Entities of each node that are scored, unless the caller says: networks up to this size are scored whole.
+CANDIDATES = 1000
 # Pairs that are scored at once.
 _AT_ONCE = 1 << 20
 
 
 class Suggested(NamedTuple):
-    """How many suggestions of each node are asked for, and up to which false discovery rate."""
+    """How many suggestions of each node are asked for, up to which false discovery rate, out of how many.
+
+    `candidates` is how many entities of each node are scored, those that the count model ranks first; None
+    scores all.
+    """
 
     top: int = 10
     max_fdr: float | None = None
+    candidates: int | None = None
 
     def checked(self, owner: str, unlinked: NDArray[np.float32]) -> Suggested:
-        """Return itself, or raise for what is out of range or cannot be known."""
+        """Return what is asked for, with `top` candidates at least; raise for what cannot be or be known."""
         check_integer(f"{owner}.recommend", "top", self.top, 1)
+        most = self.candidates
+        if most is not None:
+            most = max(check_integer(f"{owner}.recommend", "candidates", most, 1), self.top)
         if self.max_fdr is None:
-            return self
+            return self._replace(candidates=most)
         check_real(f"{owner}.recommend", "max_fdr", self.max_fdr, 0, 1)
         if not len(unlinked):
             raise InputError(
                 f"{owner}.recommend: max_fdr needs unlinked pairs that were held back in the fit, and there "
                 "are none; train with a validation_fraction above 0 on pairs of which some are not linked"
             )
-        return self
+        return self._replace(candidates=most)
 
 
 def recommended(
@@ -65,7 +75,7 @@ def recommended(
     import pandas as pd
 
     network = inference.pair_sampler.network
-    chosen, scores, sizes = _best(inference, nodes, asked.top, directed)
+    chosen, scores, sizes = _best(inference, nodes, asked, directed)
     rates = list_q_values(scores, sizes, unlinked)
     if asked.max_fdr is not None:
         kept = rates <= asked.max_fdr
@@ -96,21 +106,21 @@ class ListSize(NamedTuple):
 
 
 def _best(
-    inference: PairInference, nodes: NDArray[np.int32], top: int, directed: bool
+    inference: PairInference, nodes: NDArray[np.int32], asked: Suggested, directed: bool
 ) -> tuple[Pairs, NDArray[np.float32], list[ListSize]]:
-    """Return the `top` best new pairs of each node [n, 2], node by node, their scores [n], and how many."""
-    network = inference.pair_sampler.network
+    """Return the best new pairs of each node [n, 2], node by node, their scores [n], and how many."""
+    network, top = inference.pair_sampler.network, asked.top
     pairs, scores = [np.empty((0, 2), np.int32)], [np.empty(0, np.float32)]
     sizes: list[ListSize] = []
     new = NewPairs(network, directed)
     step = max(1, _AT_ONCE // max(network.n_entities, 1))
     for start in range(0, len(nodes), step):
-        candidates = [new.of(int(entity)) for entity in nodes[start : start + step]]
-        sizes += [ListSize(min(top, len(one)), len(one)) for one in candidates]
-        some = np.concatenate(candidates)
+        sources = nodes[start : start + step]
+        allowed = new.allowed(sources)
+        sizes += [ListSize(min(top, count), count) for count in allowed.sum(1).tolist()]
+        some, place = inference.shortlist(sources, allowed, asked.candidates)
         if not len(some):
             continue
-        place = np.repeat(np.arange(len(candidates)), [len(one) for one in candidates])
         probability = inference.link_proba(in_order(some, directed))
         best = best_of_each(place, probability, top)
         pairs.append(some[best])
