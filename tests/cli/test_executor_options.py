@@ -43,6 +43,9 @@ def test_grow_and_evaluate_on_two_processes(tmp_path: Path) -> None:
     ids=["unknown", "both"],
 )
 def test_what_means_no_executor_is_one_line(words: list[str], message: str, tmp_path: Path) -> None:
-    done = honlearn("evaluate", "net.hon", "labels.csv", "-o", tmp_path / "run", "--model", "gcn", *words)
+    net, labels = tmp_path / "net.hon", tmp_path / "labels.csv"
+    hl.grow([["A", "B"]]).save(net)
+    labels.write_text("node,label\nA,x\nB,y\n")
+    done = honlearn("evaluate", net, labels, "-o", tmp_path / "run", "--model", "gcn", *words)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert message in done.stderr
