@@ -85,7 +85,7 @@ numpydoc_validation_checks: set[str] = set()
 
 # What other modules of the package call, not users.
 _INTERNAL = re.compile(
-    r"check|options|parameter_objects?|any_learner|default_learner|learner_defaults|has_sets|mask|neighborhood|stack|limit"
+    r"check|options|parameter_objects?|any_learner|default_learner|learner_defaults|has_sets|mask|neighborhood|stack|limit|sums_over_rows"
 )
 
 

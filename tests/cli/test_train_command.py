@@ -86,7 +86,9 @@ def test_an_interrupt_is_one_line(
 
     monkeypatch.setattr(hl.DGEClassifier, "fit", interrupted)
     monkeypatch.setattr("honlearn.paths.source.find_files", interrupted)
-    words = [*files, "-o", tmp_path / "m"] if command == "train" else ["x.txt", "-o", tmp_path / "x.hon"]
+    paths = Path(files.net).with_name("x.txt")
+    paths.write_text("A B\n")
+    words = [*files, "-o", tmp_path / "m"] if command == "train" else [paths, "-o", tmp_path / "x.hon"]
     outcome = honlearn(command, *words)
     assert outcome.code == 130
     assert outcome.err.endswith(said)
