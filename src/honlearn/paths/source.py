@@ -65,7 +65,7 @@ def read_paths(
     Files go by extension (`format` overrides): ``.txt .paths .dat`` hold one path a line, ``.ngram`` the same
     with commas, ``.csv .tsv .parquet .arrow .feather .jsonl .ndjson`` are tables, ``.xes`` is an event log;
     ``.gz`` and ``.zst`` may follow. `source` may be a pattern, an address such as ``s3://bucket/*.parquet``
-    (:mod:`honlearn.paths.remote`) or a list of these. Tables may also be pandas, Polars or Arrow objects.
+    (``honlearn.paths.remote``) or a list of these. Tables may also be pandas, Polars or Arrow objects.
 
     * text: `delimiter`, `skip_columns` leading ids, `trailing_count` (the last field is the path's count);
     * one event a row: `sequence` (which path), `entity` (the step) and `order_by` (a number or a time;
