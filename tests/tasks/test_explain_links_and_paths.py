@@ -74,6 +74,8 @@ def test_a_link_without_memory_has_only_base_nodes() -> None:
     assert [one.name for one in found.references] == [
         "without memory (base nodes alone)",
         "on the first-order network",
+        f"by counts alone (share {model.count_model_.share:.2f})",
+        "by the learners alone",
     ]
     first = model._on_network(network.first_order()).predict_proba([("a0", "a3")])[0, 1]
     assert found.references[1].probability == pytest.approx(first)
