@@ -29,7 +29,7 @@ def test_the_summary_adds_up() -> None:
     assert summary.alone == ("z",)
     text = "\n".join(summary.lines())
     assert "1 without 'user', 2 without 'page'" in text
-    assert "only in paths of one entity and are not in the network: z" in text
+    assert "1 entity occurs only in paths of one entity and is not in the network: z" in text
 
 
 def test_a_row_that_lacks_two_ids_counts_once() -> None:
