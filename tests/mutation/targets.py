@@ -20,12 +20,35 @@ TARGETS = {
     )
 }
 
-# By module, then (before, after): why no test can tell the two apart.
-EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
+# By module, then (line of code, before, after): why no test can tell the two apart.
+EQUIVALENT: dict[str, dict[tuple[str, str, str], str]] = {
     "honlearn.conformal": {
         (
+            "known = values[(1.0 + above) / (n + 1.0) > alpha + 1e-12]",
             "(1.0 + above) / (n + 1.0) > alpha + 1e-12",
             "(1.0 + above) / (n + 1.0) >= alpha + 1e-12",
         ): "1e-12 stands for rounding; a p-value is a ratio of counts and never lies exactly at its edge",
+    },
+    "honlearn.tasks.shares": {
+        (
+            "shares = np.full((_DRAWS, len(given)), 1 / len(given))",
+            "1 / len(given)",
+            "1 * len(given)",
+        ): "the first step makes the sum of the shares 1, whatever it was before",
+        (
+            "shares = np.full((_DRAWS, len(given)), 1 / len(given))",
+            "1 / len(given)",
+            "2 / len(given)",
+        ): "the first step makes the sum of the shares 1, whatever it was before",
+        (
+            "return np.asarray(mean / mean.sum())",
+            "mean / mean.sum()",
+            "mean * mean.sum()",
+        ): "every step keeps the sum at 1 but for rounding, which is all that is taken out",
+        (
+            "if of_kernel <= _MOST_KERNEL:",
+            "of_kernel <= _MOST_KERNEL",
+            "of_kernel < _MOST_KERNEL",
+        ): "at three quarters exactly the bound changes nothing",
     },
 }
