@@ -10,9 +10,7 @@ TARGETS = {
         Target("honlearn.hon.prune", ("tests/hon/test_prune.py",), compiled=True),
         Target("honlearn.hon.false_discovery", ("tests/hon/test_false_discovery.py",)),
         Target("honlearn.sampling.relatives", ("tests/sampling/test_relatives.py",)),
-        Target(
-            "honlearn.sampling.pairs", ("tests/sampling/test_pairs.py", "tests/sampling/test_negatives.py")
-        ),
+        Target("honlearn.sampling.pairs", ("tests/sampling/test_pairs.py",)),
         Target("honlearn.experiments.folds", ("tests/experiments/test_folds.py",)),
         Target("honlearn.tasks.link_split", ("tests/tasks/test_link_split.py",)),
         Target("honlearn.conformal", ("tests/test_conformal.py",)),
