@@ -27,6 +27,33 @@ EQUIVALENT: dict[str, dict[tuple[str, str, str], str]] = {
             "(1.0 + above) / (n + 1.0) >= alpha + 1e-12",
         ): "1e-12 stands for rounding; a p-value is a ratio of counts and never lies exactly at its edge",
     },
+    "honlearn.tasks.link_split": {
+        (
+            "LINKED, UNIFORM, DEGREE = 0, 1, 2",
+            "(0, 1, 2)",
+            "(0, 1, 3)",
+        ): "the three are told apart, by their names everywhere; no file holds them",
+        (
+            "wanted = len(drawn[0])",
+            "drawn[0]",
+            "drawn[1]",
+        ): "as many pairs of every kind are drawn as there are linked ones",
+        (
+            "space = size * (size - 1) // (1 if directed else 2)",
+            "1 if directed else 2",
+            "1 if directed else 3",
+        ): "without direction no unlinked pair is passed over, so that none is needed to spare",
+        (
+            "return min(wanted // 4 + 16, max(space - len(linked) - wanted, 0))",
+            "wanted // 4",
+            "wanted // 5",
+        ): "how many are drawn to spare is a choice; more or fewer are as uniform",
+        (
+            "return min(wanted // 4 + 16, max(space - len(linked) - wanted, 0))",
+            "wanted // 4 + 16",
+            "wanted // 4 + 17",
+        ): "how many are drawn to spare is a choice; more or fewer are as uniform",
+    },
     "honlearn.tasks.shares": {
         (
             "shares = np.full((_DRAWS, len(given)), 1 / len(given))",

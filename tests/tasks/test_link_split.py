@@ -11,7 +11,7 @@ from honlearn.errors import InputError, ParameterError
 from honlearn.hon.edgelist import from_edges
 from honlearn.paths.pairs import cut_paths
 from honlearn.sampling.pairs import edge_keys, linked_keys, pair_keys
-from honlearn.tasks.link_split import DEGREE, UNIFORM, hide_pairs, split_links
+from honlearn.tasks.link_split import DEGREE, UNIFORM, LinkSplit, hide_pairs, split_links
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -93,6 +93,8 @@ def test_shares_that_cannot_be_had_are_refused() -> None:
         ParameterError, match="'share' parameter of split_links must be a number greater than 0"
     ):
         split_links(hon, 0)
+    with pytest.raises(ParameterError, match=r"'share' parameter of split_links .* Got 0\.95"):
+        split_links(hon, 0.95)
     with pytest.raises(ParameterError, match=r"'isolated' parameter .* Got 'drop'"):
         split_links(hon, 0.2, isolated="drop")
 
@@ -125,6 +127,8 @@ def test_what_is_held_out_unless_asked_for() -> None:
     assert split.network == asked.network
     assert split.counts["hidden_contexts"] == hon.n_nodes - split.network.n_nodes > 0
     assert split.negatives == ("uniform",)
+    bare = LinkSplit(split.network, split.pairs, split.labels, split.kinds)
+    assert (bare.directed, bare.counts) == (True, {})
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -195,5 +199,24 @@ def test_negatives_by_degree_need_ends_with_links() -> None:
     # All that a and b link to is c, d and e; the only unlinked pairs whose ends have degrees are few.
     every = [(u, v) for u in "ab" for v in "cde"]
     hon = from_edges(*zip(*every, strict=True), [1] * 6)
+    # One less to link, and one other is there.
+    fewer = from_edges(*zip(*every[:-1], strict=True), [1] * 5)
+    split = split_links(fewer, 0.2, isolated="keep", negatives="degree", protocol="paper")
+    assert split.names[1] == ("b", "e")
     with pytest.raises(InputError, match=r"2 unlinked pairs whose ends have .* there are only 0; ask"):
         split_links(hon, 0.3, negatives="degree", protocol="paper")
+
+
+def test_a_way_back_that_is_the_last_edge_of_an_entity_is_no_negative() -> None:
+    # Not linked are (c, a) and (c, b). Without a ↔ b, hiding either would leave a or b alone.
+    links = [("a", "b"), ("b", "a"), ("a", "c"), ("b", "c")]
+    hon, refused = from_edges(*zip(*links, strict=True), [1] * 4), 0
+    for seed in range(12):
+        held_out = split_links(hon, 0.25, seed, isolated="keep", protocol="paper").names[0]
+        if set(held_out) == {"a", "b"}:
+            refused += 1
+            with pytest.raises(InputError, match=r"only 0 of 1 pairs without a link found \(uniform\)"):
+                split_links(hon, 0.25, seed, protocol="paper")
+        else:
+            assert split_links(hon, 0.25, seed, protocol="paper").names == [held_out, held_out[::-1]]
+    assert 0 < refused < 12

@@ -161,11 +161,12 @@ def split_links(
         random = random if kind == "uniform" else generator(seed, "link split", kind)
         # Some more than wanted: the way back of one may be an entity's last edge.
         found = unlinked_pairs(kind, random, wanted, spare, linked, size, directed)
-        drawn.append(partners.take(pair_keys(found, size, directed), wanted))
-        if len(drawn[-1]) < wanted:
+        taken = partners.take(pair_keys(found, size, directed), wanted)
+        if len(taken) < wanted:
             raise InputError(
-                f"only {len(drawn[-1]):,} of {wanted:,} pairs without a link found ({kind}); lower the share"
+                f"only {len(taken):,} of {wanted:,} pairs without a link found ({kind}); lower the share"
             )
+        drawn.append(taken)
     return _made(network, linked, drawn, negatives, protocol, partners, directed)
 
 
