@@ -29,11 +29,6 @@ EQUIVALENT: dict[str, dict[tuple[str, str, str], str]] = {
     },
     "honlearn.tasks.link_split": {
         (
-            "LINKED, UNIFORM, DEGREE = 0, 1, 2",
-            "(0, 1, 2)",
-            "(0, 1, 3)",
-        ): "the three are told apart, by their names everywhere; no file holds them",
-        (
             "wanted = len(drawn[0])",
             "drawn[0]",
             "drawn[1]",

@@ -143,6 +143,8 @@ def test_both_kinds_of_negatives_are_those_of_either_kind(directed: bool) -> Non
     assert both.negatives == ("uniform", "degree")
     assert (uniform.negatives, degree.negatives) == (("uniform",), ("degree",))
     assert both.directed == directed
+    # Files of results hold these numbers.
+    assert np.array_equal(both.kinds, np.repeat([0, 1, 2], n))
     # A negative whose hiding would leave an entity alone is passed over; here there is none.
     assert both.counts["excluded"] == uniform.counts["excluded"] == degree.counts["excluded"]
     assert np.array_equal(both.pairs[both.part("uniform")], uniform.pairs)
@@ -160,17 +162,23 @@ def test_negatives_by_degree_have_ends_with_links_and_uniform_ones_any() -> None
     assert 0 < along[split.kinds == UNIFORM].sum() < 15
 
 
-@pytest.mark.parametrize(("directed", "n_links"), [(True, 10), (False, 5)])
-def test_every_pair_without_a_link_may_be_needed(directed: bool, n_links: int) -> None:
-    # Of the pairs of five entities half are linked: as many others as are tested, at most.
+@pytest.mark.parametrize(("directed", "share", "tested"), [(True, 0.82, 9), (False, 0.67, 4)])
+def test_every_pair_without_a_link_may_be_needed(directed: bool, share: float, tested: int) -> None:
     names = list("abcde")
-    every = [(u, v) for u in names for v in names if (u < v if directed else u + v in "ab bc cd de ea")]
+    every = [(u, v) for u in names for v in names if (u < v if directed else u + v in "ab bc cd de ea ac")]
+    every += [("b", "a")] if directed else []
     hon = from_edges(*zip(*every, strict=True), [1] * len(every))
-    assert len(linked_keys(hon, directed)) == n_links
-    split = split_links(hon, 0.9, 0, directed, isolated="keep", protocol="paper")
-    assert split.counts["tested"] == 9 if directed else split.counts["tested"] == 4
+    assert (20 if directed else 10) - len(linked_keys(hon, directed)) == tested
+    split = split_links(hon, share, 0, directed, isolated="keep", protocol="paper")
     keys = pair_keys(split.pairs, 5, directed)
-    assert len(np.unique(keys)) == len(keys) == 2 * split.counts["tested"]
+    assert len(np.unique(keys)) == len(keys) == 2 * tested
+
+
+def test_links_that_stay_visible_are_counted_once() -> None:
+    triangle = [("a", "b"), ("b", "c"), ("c", "a"), ("leaf", "a")]
+    hon = from_edges(*zip(*triangle, strict=True), [1] * 4)
+    splits = [split_links(hon, 0.25, seed, directed=False, protocol="paper") for seed in range(20)]
+    assert {split.counts["excluded"] for split in splits} == {0, 1}
 
 
 def test_one_link_is_tested_and_one_is_left_at_least() -> None:
