@@ -15,6 +15,9 @@ TARGETS = {
         Target("honlearn.tasks.link_split", ("tests/tasks/test_link_split.py",)),
         Target("honlearn.conformal", ("tests/test_conformal.py",)),
         Target("honlearn.tasks.shares", ("tests/tasks/test_shares.py",)),
+        Target("honlearn.tasks.temperature", ("tests/tasks/test_temperature.py",)),
+        Target("honlearn.experiments.significance", ("tests/experiments/test_significance.py",)),
+        Target("honlearn.experiments.link_ranking", ("tests/experiments/test_link_ranking.py",)),
     )
 }
 

@@ -15,6 +15,7 @@ from honlearn.sampling.pairs import (
     PairSampler,
     count_unlinked,
     draw_unlinked,
+    edge_keys,
     keyed_pairs,
     linked_keys,
     pair_keys,
@@ -29,6 +30,15 @@ def network() -> HigherOrderNetwork:
         ("C|B", "D", 7), ("C", "D", 2), ("B", "D", 8), ("B", "B", 3),
     ]  # fmt: skip
     return from_edges(*zip(*edges, strict=True))
+
+
+def test_links_have_a_direction_unless_told_otherwise() -> None:
+    hon = from_edges(["B", "A", "C"], ["A", "B", "A"], [1, 1, 1])
+    a, b, c = 0, 1, 2
+    assert keyed_pairs(linked_keys(hon), 3).tolist() == [[a, b], [b, a], [c, a]]
+    assert keyed_pairs(linked_keys(hon, directed=False), 3).tolist() == [[a, b], [a, c]]
+    assert sorted(keyed_pairs(edge_keys(hon), 3).tolist()) == [[a, b], [b, a], [c, a]]
+    assert sorted(keyed_pairs(edge_keys(hon, directed=False), 3).tolist()) == [[a, b], [a, b], [a, c]]
 
 
 def counts(
