@@ -22,14 +22,15 @@ from honlearn.sampling.pairs import (
 )
 from honlearn.seeds import derive_seed
 
+# B → C is observed as three edges between relatives, and C → B as one; A and C are not linked.
+EDGES = [
+    ("B", "C|B", 6), ("B|A", "C|B", 3), ("B|A", "C", 1), ("C|B", "B", 4), ("A", "B|A", 5),
+    ("C|B", "D", 7), ("C", "D", 2), ("B", "D", 8), ("B", "B", 3),
+]  # fmt: skip
 
-def network() -> HigherOrderNetwork:
-    # B → C is observed as three edges between relatives, and C → B as one; A and C are not linked.
-    edges = [
-        ("B", "C|B", 6), ("B|A", "C|B", 3), ("B|A", "C", 1), ("C|B", "B", 4), ("A", "B|A", 5),
-        ("C|B", "D", 7), ("C", "D", 2), ("B", "D", 8), ("B", "B", 3),
-    ]  # fmt: skip
-    return from_edges(*zip(*edges, strict=True))
+
+def network(*more: tuple[str, str, int]) -> HigherOrderNetwork:
+    return from_edges(*zip(*EDGES, *more, strict=True))
 
 
 def test_links_have_a_direction_unless_told_otherwise() -> None:
@@ -121,13 +122,14 @@ def chosen(weighed: list[tuple[Any, float]], number: float) -> Any:
 @pytest.mark.parametrize("directed", [True, False])
 def test_a_seed_stands_for_the_same_draws_everywhere(directed: bool) -> None:
     # Pair k has three numbers of the learner's stream: at 3k + 1 (first end), 3k + 2 (second), 3k + 3 (both).
-    hon = network()
+    # The first pair has two edges to choose from, as the last one has.
+    hon = network(("A", "B", 2))
     size = hon.n_entities
     pairs = np.array([(u, v) for u in range(size) for v in range(size)])
-    drawn = PairSampler(hon, directed).draw(pairs, 8, range(5), "batch", 2, joint=True)
+    drawn = PairSampler(hon, directed).draw(pairs, 8, range(30), "batch", 2, joint=True)
     edges = list(hon.to_pandas().itertuples(index=False, name=None))
     edges += [] if directed else [(target, source, weight) for source, target, weight in edges]
-    for learner in range(5):
+    for learner in range(30):
         stream = derive_seed(8, "pair relatives", learner, "batch", 2)
         for k, (u, v) in enumerate(pairs.tolist()):
             numbers = [
