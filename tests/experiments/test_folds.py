@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.model_selection import StratifiedKFold
 
 from honlearn.errors import FormatError, InputError, MissingFileError, ParameterError
 from honlearn.experiments.folds import Folds, published_folds, rare_classes, read_folds, stratified_folds
@@ -45,15 +46,39 @@ def test_rare_classes_are_spread_without_a_warning() -> None:
     labels = ["a"] * 26 + ["b"] * 3 + ["c"]
     folds = stratified_folds(NODES, labels, 5, 0)
     assert sorted(Counter(labels[i] for i in fold)["b"] for fold in folds) == [0, 0, 1, 1, 1]
-    assert rare_classes(labels, 5) == {"c": 1, "b": 3}
+    assert list(rare_classes(labels, 5).items()) == [("c", 1), ("b", 3)]
     assert rare_classes(labels, 2) == {"c": 1}
+    # Equally rare ones by name, in whatever order they appear.
+    assert list(rare_classes(["z", "y", "y", "x", "x", "w"], 3)) == ["w", "z", "x", "y"]
 
 
 def test_too_many_folds() -> None:
     with pytest.raises(InputError, match="16 folds, but the largest class has 15 labelled nodes"):
         stratified_folds(NODES, LABELS, 16, 0)
+    with pytest.raises(InputError, match="2 folds, but the largest class has 0 labelled rows"):
+        stratified_folds([], [], 2, 0, "rows")
     with pytest.raises(ParameterError, match=r"'count' parameter of Folds .* at least 2. Got 1"):
         Folds("stratified", 1)
+    with pytest.raises(ParameterError, match=r"'kind' parameter of Folds .* Got 'random'"):
+        Folds("random")
+
+
+def test_as_many_folds_as_the_largest_class_has_members() -> None:
+    folds = stratified_folds(NODES, LABELS, 15, 0)
+    assert [Counter(LABELS[i] for i in fold)["a"] for fold in folds] == [1] * 15
+
+
+def test_there_are_five_folds_unless_asked_for() -> None:
+    assert Folds() == Folds("stratified", 5)
+    assert len(Folds().tests(NODES, LABELS, 0)) == 5
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_seeds_that_generators_do_not_take(seed: int) -> None:
+    with pytest.raises(
+        ParameterError, match=rf"'seed' parameter .* from 0 to 4294967295\. Got {seed} instead"
+    ):
+        stratified_folds(NODES, LABELS, 5, seed)
 
 
 @pytest.mark.parametrize(("data", "network"), [("wiki", "wiki2"), ("wiki", "wiki1"), ("air", "air1")])
@@ -81,6 +106,16 @@ def test_published_folds_stratify_by_the_labels_in_file_order() -> None:
     for fold in folds:
         assert Counter(LABELS[place[i]] for i in fold) == {"a": 3, "b": 2, "c": 1}
     assert any(Counter(LABELS[i] for i in fold) != {"a": 3, "b": 2, "c": 1} for fold in folds)
+
+
+def test_published_folds_are_those_of_seed_seven() -> None:
+    # The published program: StratifiedKFold(5, shuffle=True, random_state=7) over names sorted as text.
+    by_name = np.array(sorted(NODES))
+    split = StratifiedKFold(5, shuffle=True, random_state=7).split(by_name, LABELS)
+    assert named(published_folds(NODES, LABELS), NODES) == [set(by_name[test]) for _, test in split]
+    assert named(Folds("published").tests(NODES, LABELS, 0), NODES) == named(
+        published_folds(NODES, LABELS), NODES
+    )
 
 
 def test_folds_from_a_file(tmp_path: Path) -> None:
@@ -113,5 +148,6 @@ def test_folds_that_do_not_fit_the_data(tmp_path: Path) -> None:
         read_folds(tmp_path / "none.json")
     with pytest.raises(InputError, match="name 1 nodes that are not labelled nodes of the network: 'x'"):
         Folds("file", 1, (("n1", "x"),)).tests(NODES, LABELS, 0)
+    assert Folds("file", 1, (tuple(NODES[1:]),)).tests(NODES, LABELS, 0)[0].tolist() == list(range(1, 30))
     with pytest.raises(InputError, match="none is left to train on"):
         Folds("file", 1, (tuple(NODES),)).tests(NODES, LABELS, 0)

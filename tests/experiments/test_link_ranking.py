@@ -77,6 +77,29 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(filtered_ranks(*asked), whole)
 
 
+def test_some_sources_are_scored_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    # In a ring of 40 a source has one target and 38 others; 78 pairs are those of two sources.
+    ring = np.array([[i, (i + 1) % 40] for i in range(40)], np.int32)
+    sizes: list[int] = []
+
+    def score(pairs: np.ndarray) -> np.ndarray:
+        sizes.append(len(pairs))
+        return np.zeros(len(pairs))
+
+    monkeypatch.setattr(link_ranking, "_BLOCK", 78)
+    known = np.sort(pair_keys(ring, 40))
+    ranks = filtered_ranks(score, ring, known, candidate_entities(40, 0), 40, True)
+    assert sizes == [78] * 20
+    assert ranks.tolist() == [20.0] * 40
+
+
+def test_up_to_20000_entities_are_candidates() -> None:
+    assert np.array_equal(candidate_entities(20_000, 0), np.arange(20_000))
+    some = candidate_entities(20_001, 0)
+    assert len(np.unique(some)) == 20_000
+    assert (np.diff(some) > 0).all()
+
+
 def test_candidates_are_all_entities_or_a_fixed_list(monkeypatch: pytest.MonkeyPatch) -> None:
     assert candidate_entities(9, 3).tolist() == list(range(9))
     monkeypatch.setattr(link_ranking, "CANDIDATES", 5)
@@ -92,6 +115,8 @@ def test_figures_by_hand() -> None:
         "filtered_hits_at_10": pytest.approx(2 / 3),
         "filtered_hits_at_50": 1.0,
     }
+    found = ranking_scores(np.array([10.0, 10.5, 11.0, 50.5]))
+    assert (found["filtered_hits_at_10"], found["filtered_hits_at_50"]) == (0.25, 0.75)
     assert set(ranking_scores(None).values()) == {None}
 
 

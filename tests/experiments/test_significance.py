@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from honlearn.experiments.significance import Paired, gap, paired, wilcoxon
+from honlearn.experiments.significance import Gap, Paired, gap, paired, wilcoxon
 from honlearn.results.record import Configuration, DataDigests, Record, Sizes
 
 
@@ -95,3 +95,12 @@ def test_a_gap_within_two_standard_errors() -> None:
     assert gap(0.70, 0.02, 20, 0.681, 0.0, 5).words == "above"
     assert gap(0.60, 0.02, 5, 0.681, None, 5).words == "below"
     assert (gap(0.7, None, 1, 0.681, 0.01, 5).within, gap(0.7, None, 1, 0.681, 0.01, 5).words) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("difference", "within"), [(0.2, True), (-0.2, True), (0.15, True), (0.25, False), (-0.25, False)]
+)
+def test_two_standard_errors_are_the_edge(difference: float, within: bool) -> None:
+    found = Gap(difference, 0.1)
+    assert found.within == within
+    assert found.words == ("within" if within else "above" if difference > 0 else "below")

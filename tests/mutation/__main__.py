@@ -29,7 +29,9 @@ def main() -> int:
         states = Counter(one.state for one in outcomes)
         survivors = [one for one in outcomes if one.state == "survived"]
         known = EQUIVALENT.get(name, {})
-        left = [one for one in survivors if (one.mutant.before, one.mutant.after) not in known]
+        left = [
+            one for one in survivors if (one.mutant.text, one.mutant.before, one.mutant.after) not in known
+        ]
         unexplained += len(left)
         counts = (states["killed"], states["timeout"], len(survivors) - len(left), len(left))
         print(

@@ -25,9 +25,13 @@ DROPPED = (ast.AugAssign, ast.Raise, ast.Continue, ast.Break, ast.Delete)
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault: the line it is on, the code before and after, and the tree of the whole module."""
+    """One fault: the number and the text of its line, what changes, and the tree of the whole module.
+
+    A constant is shown with the expression or the statement around it.
+    """
 
     line: int
+    text: str
     before: str
     after: str
     tree: ast.Module
@@ -38,18 +42,20 @@ class Mutant:
 
 def mutants(source: str) -> Iterator[Mutant]:
     """Yield every mutant of a module, in the order of its source."""
-    tree = ast.parse(source)
-    places = list(_places(tree))
-    for number, node in enumerate(places):
+    tree, lines = ast.parse(source), ["", *source.splitlines()]
+    for number, (_, node) in enumerate(_places(tree)):
         for change in _changes(node):
             fresh = copy.deepcopy(tree)
-            target = list(_places(fresh))[number]
-            before = _shown(target)
+            parent, target = list(_places(fresh))[number]
+            in_context = isinstance(target, ast.Constant) and not isinstance(parent, ast.Module)
+            before = _shown(parent if in_context else target)
             replacement = change(target)
             if replacement is not target:
                 _replace(fresh, target, replacement)
             ast.fix_missing_locations(fresh)
-            yield Mutant(getattr(node, "lineno", 0), before, _shown(replacement), fresh)
+            after = _shown(parent if in_context else replacement)
+            line = getattr(node, "lineno", 0)
+            yield Mutant(line, lines[line].strip(), before, after, fresh)
 
 
 def _shown(node: ast.AST) -> str:
@@ -57,8 +63,8 @@ def _shown(node: ast.AST) -> str:
     return text[0] + (" …" if len(text) > 1 else "")
 
 
-def _places(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that may be changed, parents first."""
+def _places(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """Yield the nodes that may be changed, each with its parent; parents first."""
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "type_params"):
             continue
@@ -67,7 +73,7 @@ def _places(node: ast.AST) -> Iterator[ast.AST]:
                 child, (ast.JoinedStr, ast.Import, ast.ImportFrom)
             ):
                 continue
-            yield child
+            yield node, child
             yield from _places(child)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import chisquare
@@ -13,19 +15,31 @@ from honlearn.sampling.pairs import (
     PairSampler,
     count_unlinked,
     draw_unlinked,
+    edge_keys,
     keyed_pairs,
     linked_keys,
     pair_keys,
 )
+from honlearn.seeds import derive_seed
+
+# B → C is observed as three edges between relatives, and C → B as one; A and C are not linked.
+EDGES = [
+    ("B", "C|B", 6), ("B|A", "C|B", 3), ("B|A", "C", 1), ("C|B", "B", 4), ("A", "B|A", 5),
+    ("C|B", "D", 7), ("C", "D", 2), ("B", "D", 8), ("B", "B", 3),
+]  # fmt: skip
 
 
-def network() -> HigherOrderNetwork:
-    # B → C is observed as three edges between relatives, and C → B as one; A and C are not linked.
-    edges = [
-        ("B", "C|B", 6), ("B|A", "C|B", 3), ("B|A", "C", 1), ("C|B", "B", 4), ("A", "B|A", 5),
-        ("C|B", "D", 7), ("C", "D", 2), ("B", "D", 8), ("B", "B", 3),
-    ]  # fmt: skip
-    return from_edges(*zip(*edges, strict=True))
+def network(*more: tuple[str, str, int]) -> HigherOrderNetwork:
+    return from_edges(*zip(*EDGES, *more, strict=True))
+
+
+def test_links_have_a_direction_unless_told_otherwise() -> None:
+    hon = from_edges(["B", "A", "C"], ["A", "B", "A"], [1, 1, 1])
+    a, b, c = 0, 1, 2
+    assert keyed_pairs(linked_keys(hon), 3).tolist() == [[a, b], [b, a], [c, a]]
+    assert keyed_pairs(linked_keys(hon, directed=False), 3).tolist() == [[a, b], [a, c]]
+    assert sorted(keyed_pairs(edge_keys(hon), 3).tolist()) == [[a, b], [b, a], [c, a]]
+    assert sorted(keyed_pairs(edge_keys(hon, directed=False), 3).tolist()) == [[a, b], [a, b], [a, c]]
 
 
 def counts(
@@ -90,6 +104,56 @@ def test_a_draw_depends_on_its_learner_and_pair_alone() -> None:
     assert (hon.base[many] == pairs).all()
 
 
+def mixed(state: int) -> int:
+    """Return the output function of splitmix64 as its authors print it."""
+    state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    state = (state ^ (state >> 27)) * 0x94D049BB133111EB % 2**64
+    return state ^ (state >> 31)
+
+
+def chosen(weighed: list[tuple[Any, float]], number: float) -> Any:
+    for one, weight in weighed:
+        number -= weight / sum(weight for _, weight in weighed)
+        if number < 0:
+            return one
+    raise AssertionError("numbers are below 1")
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_seed_stands_for_the_same_draws_everywhere(directed: bool) -> None:
+    # Pair k has three numbers of the learner's stream: at 3k + 1 (first end), 3k + 2 (second), 3k + 3 (both).
+    # The first pair has two edges to choose from, as the last one has.
+    hon = network(("A", "B", 2))
+    size = hon.n_entities
+    pairs = np.array([(u, v) for u in range(size) for v in range(size)])
+    drawn = PairSampler(hon, directed).draw(pairs, 8, range(30), "batch", 2, joint=True)
+    edges = list(hon.to_pandas().itertuples(index=False, name=None))
+    edges += [] if directed else [(target, source, weight) for source, target, weight in edges]
+    for learner in range(30):
+        stream = derive_seed(8, "pair relatives", learner, "batch", 2)
+        for k, (u, v) in enumerate(pairs.tolist()):
+            numbers = [
+                (mixed((stream + (3 * k + i) * 0x9E3779B97F4A7C15) % 2**64) >> 11) / 2**53 for i in (1, 2, 3)
+            ]
+            ends = [hon.vocabulary[u], hon.vocabulary[v]]
+            between = [((a, b), w) for a, b, w in edges if [a.split("|")[0], b.split("|")[0]] == ends]
+            if between:
+                expected = chosen(between, numbers[2])
+            else:
+                families = [list(hon.relatives(end).items()) for end in ends]
+                expected = chosen(families[0], numbers[0]), chosen(families[1], numbers[1])
+            assert tuple(hon.nodes[int(node)] for node in drawn[learner, k]) == expected
+
+
+def test_without_edges_every_entity_stands_for_itself() -> None:
+    hon = network()
+    nothing = np.zeros(hon.n_nodes + 1, np.int64)
+    hon = HigherOrderNetwork(hon.vocabulary, hon.gram_offsets, hon.grams, nothing, nothing[:0], nothing[:0])
+    assert hon.n_conditional > 0
+    pairs = np.array([[0, 1], [2, 1]])
+    assert (PairSampler(hon).draw(pairs, 0, range(9), joint=True) == pairs).all()
+
+
 def test_a_sink_stands_for_itself() -> None:
     hon = network()
     pair = np.array([[hon.index("D"), hon.index("A")]])
@@ -124,6 +188,8 @@ def test_unlinked_pairs_are_uniform() -> None:
 def test_too_few_unlinked_pairs_is_said() -> None:
     taken = np.array([1])
     assert count_unlinked(3, taken) == 5
+    assert str(count_unlinked(4, taken, directed=False)) == "5"
+    assert len(draw_unlinked(np.random.default_rng(0), 5, 3, taken)) == 5
     with pytest.raises(InputError, match=r"6 pairs without a link are needed, .* only 5; ask for a smaller"):
         draw_unlinked(np.random.default_rng(0), 6, 3, taken)
 

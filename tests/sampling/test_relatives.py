@@ -63,6 +63,22 @@ def test_first_order_networks_leave_no_choice() -> None:
     assert not RelativeSampler(network()).is_fixed
 
 
+def test_one_node_that_can_be_drawn_leaves_no_choice() -> None:
+    # The base node of C has in-edges only, and its relative one single step.
+    hon = from_edges(["A", "C|A", "B"], ["C|A", "B", "C"], [2, 1, 1])
+    sampler = RelativeSampler(hon)
+    assert sampler.is_fixed
+    drawn = sampler.draw(0, range(20))
+    assert {tuple(hon.nodes[int(node)] for node in row) for row in drawn} == {("A", "B", "C|A")}
+
+
+def test_a_small_family_after_heavy_ones_keeps_to_its_nodes() -> None:
+    # Beside 2**54 a place in the family of B is rounded to its beginning or to its end.
+    hon = from_edges(["A", "B", "B|A", "C"], ["B|A", "C", "C", "A"], [2**54, 2, 2, 4])
+    drawn = draw_relatives(hon, 200, seed=0)
+    assert (hon.base[drawn] == np.arange(3)).all()
+
+
 def test_every_family_is_drawn_by_its_probabilities_also_the_first_and_the_last() -> None:
     # Each of five entities x has two nodes that can be drawn, x and x|z with z the entity before it.
     edges = []

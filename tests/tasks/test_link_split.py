@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from link_cases import linked_communities
 
 import honlearn as hl
@@ -15,7 +11,7 @@ from honlearn.errors import InputError, ParameterError
 from honlearn.hon.edgelist import from_edges
 from honlearn.paths.pairs import cut_paths
 from honlearn.sampling.pairs import edge_keys, linked_keys, pair_keys
-from honlearn.tasks.link_split import hide_pairs, split_links
+from honlearn.tasks.link_split import DEGREE, UNIFORM, LinkSplit, hide_pairs, split_links
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -97,6 +93,8 @@ def test_shares_that_cannot_be_had_are_refused() -> None:
         ParameterError, match="'share' parameter of split_links must be a number greater than 0"
     ):
         split_links(hon, 0)
+    with pytest.raises(ParameterError, match=r"'share' parameter of split_links .* Got 0\.95"):
+        split_links(hon, 0.95)
     with pytest.raises(ParameterError, match=r"'isolated' parameter .* Got 'drop'"):
         split_links(hon, 0.2, isolated="drop")
 
@@ -108,43 +106,6 @@ def test_a_network_with_every_link_has_nothing_to_contrast() -> None:
         split_links(from_edges(*zip(*every, strict=True), [1] * 20), 0.1)
 
 
-@given(
-    st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8), min_size=1, max_size=30), st.data()
-)
-def test_cut_paths_lose_the_steps_of_the_pairs_and_nothing_else(paths, data) -> None:  # type: ignore[no-untyped-def]
-    pairs = data.draw(st.lists(st.tuples(st.sampled_from("abcdefz"), st.sampled_from("abcdef")), max_size=4))
-    pairs = [pair for pair in pairs if pair[0] != pair[1]]
-    weights = data.draw(st.lists(st.integers(1, 3), min_size=len(paths), max_size=len(paths)))
-    cut = cut_paths(hl.Paths.from_lists(paths, counts=weights), pairs)
-
-    def steps(rows, times) -> dict[tuple[str, str], int]:  # type: ignore[no-untyped-def]
-        found: dict[tuple[str, str], int] = {}
-        for row, n in zip(rows, times, strict=True):
-            for step in pairwise(row):
-                found[step] = found.get(step, 0) + int(n)
-        return found
-
-    hidden = {frozenset(pair) for pair in pairs}
-    expected = {step: n for step, n in steps(paths, weights).items() if frozenset(step) not in hidden}
-    assert steps(cut, cut.counts) == expected
-    assert [name for row in cut for name in row] == [name for row in paths for name in row]
-
-
-@given(
-    st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8), min_size=1, max_size=30),
-    st.sets(st.sampled_from(["ab", "cd", "af", "zb"]), max_size=3),
-)
-def test_both_visits_of_a_hidden_step_are_taken_out(paths: list[list[str]], pairs: set[str]) -> None:
-    cut = cut_paths(hl.Paths.from_lists(paths, counts=range(1, 1 + len(paths))), [(*p,) for p in pairs], True)
-    hidden, expected = {frozenset(pair) for pair in pairs}, []
-    for count, path in enumerate(paths, 1):
-        steps = [i for i in range(len(path) - 1) if frozenset(path[i : i + 2]) in hidden]
-        gone = {i for step in steps for i in (step, step + 1)}
-        row = "".join("|" if i in gone else name for i, name in enumerate(path))
-        expected += [(tuple(piece), count) for piece in row.split("|") if piece]
-    assert list(zip(cut, cut.counts.tolist(), strict=True)) == expected
-
-
 def test_rebuilding_leaves_no_trace_in_any_context() -> None:
     hon = linked_communities()
     split = split_links(hon, 0.1, protocol="paper")
@@ -153,3 +114,117 @@ def test_rebuilding_leaves_no_trace_in_any_context() -> None:
     assert "C|A" not in grown
     assert "C|B" in hl.grow(paths, order=2)
     assert hide_pairs(hon, split.pairs[:0]) == hon
+
+
+def test_what_is_held_out_unless_asked_for() -> None:
+    hon = linked_communities()
+    split = split_links(hon)
+    asked = split_links(
+        hon, 0.1, 0, directed=True, isolated="exclude", negatives="uniform", protocol="strict"
+    )
+    assert split.directed
+    assert split.names == asked.names
+    assert split.network == asked.network
+    assert split.counts["hidden_contexts"] == hon.n_nodes - split.network.n_nodes > 0
+    assert split.negatives == ("uniform",)
+    bare = LinkSplit(split.network, split.pairs, split.labels, split.kinds)
+    assert (bare.directed, bare.counts) == (True, {})
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_both_kinds_of_negatives_are_those_of_either_kind(directed: bool) -> None:
+    hon = linked_communities()
+    uniform, degree, both = (
+        split_links(hon, 0.1, 2, directed, negatives=kind, protocol="paper")
+        for kind in ("uniform", "degree", "both")
+    )
+    n = uniform.counts["tested"]
+    assert [len(split.pairs) for split in (uniform, degree, both)] == [2 * n, 2 * n, 3 * n]
+    assert both.negatives == ("uniform", "degree")
+    assert (uniform.negatives, degree.negatives) == (("uniform",), ("degree",))
+    assert both.directed == directed
+    # Files of results hold these numbers.
+    assert np.array_equal(both.kinds, np.repeat([0, 1, 2], n))
+    # A negative whose hiding would leave an entity alone is passed over; here there is none.
+    assert both.counts["excluded"] == uniform.counts["excluded"] == degree.counts["excluded"]
+    assert np.array_equal(both.pairs[both.part("uniform")], uniform.pairs)
+    assert np.array_equal(both.pairs[both.part("degree")], degree.pairs)
+    assert both.labels.tolist() == [1] * n + [0] * 2 * n
+
+
+def test_negatives_by_degree_have_ends_with_links_and_uniform_ones_any() -> None:
+    # From a0 … a9 to b0 … b9, never back.
+    links = [(f"a{i}", f"b{(i + k) % 10}") for i in range(10) for k in range(5)]
+    hon = from_edges(*zip(*links, strict=True), [1] * 50)
+    split = split_links(hon, 0.4, negatives="both", protocol="paper")
+    along = np.array([names[0] < "b" <= names[1] for names in split.names])
+    assert along[split.kinds == DEGREE].all()
+    assert 0 < along[split.kinds == UNIFORM].sum() < 15
+
+
+@pytest.mark.parametrize(("directed", "share", "tested"), [(True, 0.82, 9), (False, 0.67, 4)])
+def test_every_pair_without_a_link_may_be_needed(directed: bool, share: float, tested: int) -> None:
+    names = list("abcde")
+    every = [(u, v) for u in names for v in names if (u < v if directed else u + v in "ab bc cd de ea ac")]
+    every += [("b", "a")] if directed else []
+    hon = from_edges(*zip(*every, strict=True), [1] * len(every))
+    assert (20 if directed else 10) - len(linked_keys(hon, directed)) == tested
+    split = split_links(hon, share, 0, directed, isolated="keep", protocol="paper")
+    keys = pair_keys(split.pairs, 5, directed)
+    assert len(np.unique(keys)) == len(keys) == 2 * tested
+
+
+def test_links_that_stay_visible_are_counted_once() -> None:
+    triangle = [("a", "b"), ("b", "c"), ("c", "a"), ("leaf", "a")]
+    hon = from_edges(*zip(*triangle, strict=True), [1] * 4)
+    splits = [split_links(hon, 0.25, seed, directed=False, protocol="paper") for seed in range(20)]
+    assert {split.counts["excluded"] for split in splits} == {0, 1}
+
+
+def test_one_link_is_tested_and_one_is_left_at_least() -> None:
+    two = from_edges(["a", "b"], ["b", "c"], [1, 1])
+    split = split_links(two, 0.5, isolated="keep", protocol="paper")
+    assert (split.counts["tested"], split.counts["isolated"]) == (1, 1)
+    assert split.network.n_edges == 1
+    with pytest.raises(InputError, match=r"0\.9 of 1 linked pairs is 1 test pairs"):
+        split_links(from_edges(["a"], ["b"], [1]), 0.9)
+
+
+def test_who_had_no_link_to_begin_with_is_not_counted_as_isolated() -> None:
+    ring = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"), ("e", "a")]
+    hon = from_edges(*zip(*ring, strict=True), [1] * 5)
+    hon = hide_pairs(hon, np.array([[hon.index("e"), hon.index("a")]]))
+    assert split_links(hon, 0.25, isolated="keep", protocol="paper").counts["isolated"] == 0
+
+
+@pytest.mark.parametrize(("name", "value"), [("negatives", "random"), ("protocol", "none")])
+def test_choices_that_are_none(name: str, value: str) -> None:
+    with pytest.raises(ParameterError, match=rf"'{name}' parameter of split_links .* Got '{value}'"):
+        split_links(chain(12), 0.2, **{name: value})
+
+
+def test_negatives_by_degree_need_ends_with_links() -> None:
+    # All that a and b link to is c, d and e; the only unlinked pairs whose ends have degrees are few.
+    every = [(u, v) for u in "ab" for v in "cde"]
+    hon = from_edges(*zip(*every, strict=True), [1] * 6)
+    # One less to link, and one other is there.
+    fewer = from_edges(*zip(*every[:-1], strict=True), [1] * 5)
+    split = split_links(fewer, 0.2, isolated="keep", negatives="degree", protocol="paper")
+    assert split.names[1] == ("b", "e")
+    with pytest.raises(InputError, match=r"2 unlinked pairs whose ends have .* there are only 0; ask"):
+        split_links(hon, 0.3, negatives="degree", protocol="paper")
+
+
+def test_a_way_back_that_is_the_last_edge_of_an_entity_is_no_negative() -> None:
+    # Not linked are (c, a) and (c, b). Without a ↔ b, hiding either would leave a or b alone.
+    links = [("a", "b"), ("b", "a"), ("a", "c"), ("b", "c")]
+    hon, refused = from_edges(*zip(*links, strict=True), [1] * 4), 0
+    for seed in range(12):
+        held_out = split_links(hon, 0.25, seed, isolated="keep", protocol="paper").names[0]
+        if set(held_out) == {"a", "b"}:
+            refused += 1
+            with pytest.raises(InputError, match=r"only 0 of 1 pairs without a link found \(uniform\)"):
+                split_links(hon, 0.25, seed, protocol="paper")
+        else:
+            assert split_links(hon, 0.25, seed, protocol="paper").names == [held_out, held_out[::-1]]
+    assert 0 < refused < 12

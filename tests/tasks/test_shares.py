@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from honlearn.tasks.shares import apportion, stacked_shares
+from honlearn.seeds import generator
+from honlearn.tasks.shares import apportion, stacked_shares, with_less_kernel
 
 Rows = NDArray[np.float64]
 
@@ -72,6 +73,25 @@ def test_few_examples_shrink_shares_as_a_bayesian_bootstrap_does() -> None:
     # The same on many examples is the optimum itself.
     many = stacked_shares(crossed(800 * n, wins / n, high, low), np.ones(800 * n), 0)[0]
     assert many == pytest.approx(optimum, abs=0.02)
+
+
+@pytest.mark.parametrize("n", [7, 20_000, 20_001])
+def test_shares_are_the_mean_of_64_bayesian_bootstrap_draws(n: int) -> None:
+    # Where each example is known to one part alone, the best share is the weight of a part's examples.
+    owned = np.arange(n) < 0.3 * n
+    random = generator(3, "shares")
+    some = random.permutation(n)[:20_000] if n > 20_000 else np.arange(n)
+    drawn = random.exponential(size=(64, len(some)))
+    expected = np.mean([row[owned[some]].sum() / row.sum() for row in drawn])
+    parts = [np.where(owned, 0.5, 0.0), np.where(owned, 0.0, 0.5)]
+    found = stacked_shares(parts, np.ones(n), 3)
+    np.testing.assert_allclose(found, [expected, 1 - expected], rtol=1e-9)
+
+
+def test_a_part_that_is_better_by_the_same_factor_everywhere_gains_that_factor_in_each_of_60_steps() -> None:
+    worse = np.random.default_rng(1).uniform(0.1, 0.9, 30)
+    better, worst = stacked_shares([1.02 * worse, worse], np.ones(30), 0)
+    assert better / worst == pytest.approx(1.02**60, rel=1e-9)
 
 
 def test_a_seed_decides() -> None:
@@ -141,6 +161,31 @@ def test_shares_are_shares(parts: list[list[float]], weights: list[float]) -> No
     assert shares.shape == (len(parts),)
     assert (shares >= 0).all()
     assert shares.sum() == pytest.approx(1)
+
+
+# --- the kernel --------------------------------------------------------------------------------------
+
+positive = st.lists(st.floats(0.01, 1), min_size=1, max_size=4)
+
+
+@given(positive, positive)
+def test_the_odds_of_the_kernel_are_halved_up_to_three_to_one(
+    learned: list[float], kernel: list[float]
+) -> None:
+    given_ = np.array([*learned, *kernel])
+    shares, n = with_less_kernel(given_ / given_.sum(), len(learned)), len(learned)
+    odds = sum(kernel) / sum(learned)
+    of_kernel = shares[n:].sum()
+    assert of_kernel / (1 - of_kernel) == pytest.approx(min(odds / 2, 3))
+    # Among themselves, learners and kernels keep their proportions.
+    assert shares[:n] / shares[:n].sum() == pytest.approx(given_[:n] / given_[:n].sum())
+    assert shares[n:] / of_kernel == pytest.approx(given_[n:] / given_[n:].sum())
+    assert shares.sum() == pytest.approx(1)
+
+
+def test_learners_without_a_share_have_a_quarter_in_equal_parts() -> None:
+    shares = with_less_kernel(np.array([0.0, 0.0, 0.3, 0.7]), 2)
+    assert shares == pytest.approx([0.125, 0.125, 0.75 * 0.3, 0.75 * 0.7])
 
 
 # --- learners ----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ def drawn(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return proba.astype(np.float32), (proba.cumsum(1) > random.random(n)[:, None]).argmax(1)
 
 
-@pytest.mark.parametrize("power", [0.5, 1.8])
+@pytest.mark.parametrize("power", [0.3, 0.5, 1.8])
 def test_the_temperature_that_was_put_in_is_found(power: float) -> None:
     proba, truth = drawn(4000)
     wrong = tempered(proba, 1 / power)
@@ -46,9 +46,10 @@ def test_no_run_of_right_predictions_makes_the_next_one_certain(n: int) -> None:
     assert tempered(proba, found)[0, 0] == pytest.approx(1 - 2 / 3 / (n + 1), abs=1e-4)
 
 
-def test_few_examples_change_nothing() -> None:
-    proba, truth = drawn(10)
-    assert choose_temperature(proba, truth, np.ones(10)) == 1.0
+def test_fewer_than_twenty_examples_change_nothing() -> None:
+    proba, truth = np.tile([[0.6, 0.4]], (20, 1)).astype(np.float32), np.zeros(20, np.int64)
+    assert choose_temperature(proba[:19], truth[:19], np.ones(19)) == 1.0
+    assert choose_temperature(proba, truth, np.ones(20)) < 0.5
 
 
 def test_at_one_not_a_bit_changes() -> None:
@@ -63,3 +64,13 @@ def test_weights_count() -> None:
     weights = np.repeat([0.0, 1.0], 1500)
     assert choose_temperature(mixed, truth, 1 - weights) == pytest.approx(0.5, rel=0.1)
     assert choose_temperature(mixed, truth, weights) == pytest.approx(1.0, rel=0.1)
+
+
+def test_only_the_ratios_of_weights_count() -> None:
+    proba, truth = drawn(200)
+    flat, weights = tempered(proba, 2.0), np.random.default_rng(1).uniform(0.5, 2, 200)
+    found = choose_temperature(flat, truth, weights)
+    assert found < 0.7
+    assert choose_temperature(flat, truth, 1e-4 * weights) == pytest.approx(found, rel=1e-3)
+    # Where no example has any weight, nothing tells of a better one.
+    assert choose_temperature(flat, truth, np.zeros(200)) == 1.0

@@ -37,8 +37,10 @@ class RelativeSampler:
         weight = np.asarray(network.out_weight)[network.family_indices].astype(np.float64)
         # Integers stay exact in float64 up to 2**53, far above any count of steps.
         self._ends = np.cumsum(weight)
-        starts = np.concatenate([[0.0], self._ends])[network.family_indptr]
-        self._starts, self._totals = starts[:-1], np.diff(starts)
+        edges = np.concatenate([[0.0], self._ends])[network.family_indptr]
+        self._starts, self._totals = edges[:-1], np.diff(edges)
+        # Rounding can carry a draw to the family's end; its last node with out-edges is meant.
+        self._last = np.searchsorted(self._ends, edges[1:], "left")
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
@@ -52,18 +54,18 @@ class RelativeSampler:
 
     def draw(self, seed: int, learners: Sequence[int], *labels: Label) -> NDArray[np.int32]:
         """Return one relative of each entity for each learner, int32 [L, V]; `labels` name the occasion."""
-        network, last = self.network, len(self._ends) - 1
-        out = np.empty((len(learners), network.n_entities), np.int32)
-        empty = np.flatnonzero(self._totals <= 0)
+        size = self.network.n_entities
+        out, entities = np.empty((len(learners), size), np.int32), np.arange(size, dtype=np.int32)
         for row, learner in enumerate(learners):
-            uniform = generator(seed, "relatives", learner, *labels).random(network.n_entities)
-            target = self._starts + uniform * self._totals
-            place = np.searchsorted(self._ends, target, "right")
-            # Rounding can carry a target to the family's end; its last node with out-edges is meant.
-            limit = np.searchsorted(self._ends, self._starts + self._totals, "left")
-            out[row] = network.family_indices[np.minimum(np.minimum(place, limit), last)]
-            out[row, empty] = empty
+            out[row] = self.at(entities, generator(seed, "relatives", learner, *labels).random(size))
         return out
+
+    def at(self, entities: NDArray[np.int32], uniform: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return one relative of each entity [B], at a place from [0, 1) among the weights of its family."""
+        start, total = self._starts[entities], self._totals[entities]
+        place = np.searchsorted(self._ends, start + uniform * total, "right")
+        found = self.network.family_indices[np.minimum(place, self._last[entities])]
+        return np.where(total > 0, found, entities)
 
 
 def draw_relatives(

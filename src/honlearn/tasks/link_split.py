@@ -161,11 +161,12 @@ def split_links(
         random = random if kind == "uniform" else generator(seed, "link split", kind)
         # Some more than wanted: the way back of one may be an entity's last edge.
         found = unlinked_pairs(kind, random, wanted, spare, linked, size, directed)
-        drawn.append(partners.take(pair_keys(found, size, directed), wanted))
-        if len(drawn[-1]) < wanted:
+        taken = partners.take(pair_keys(found, size, directed), wanted)
+        if len(taken) < wanted:
             raise InputError(
-                f"only {len(drawn[-1]):,} of {wanted:,} pairs without a link found ({kind}); lower the share"
+                f"only {len(taken):,} of {wanted:,} pairs without a link found ({kind}); lower the share"
             )
+        drawn.append(taken)
     return _made(network, linked, drawn, negatives, protocol, partners, directed)
 
 
@@ -212,7 +213,7 @@ def _made(
         "hidden_edges": network.n_edges - visible.n_edges,
         "hidden_contexts": network.n_nodes - visible.n_nodes,
         "excluded": partners.passed_over,
-        "isolated": int((partners.left == 0).sum()),
+        "isolated": partners.isolated,
     }
     order = [LINKED, *(KINDS.values() if negatives == "both" else [KINDS[negatives]])]
     kinds = np.repeat(np.array(order, np.int8), wanted)
@@ -231,9 +232,13 @@ class _Partners:
         self.size, self.keep_all, self.passed_over = network.n_entities, keep_all, 0
         keys = linked_keys(network, directed=False)
         self.left = np.bincount(keyed_pairs(keys, self.size).ravel(), minlength=self.size)
-        # Who had none to begin with is nobody's loss.
-        self.left[self.left == 0] = len(keys) + 1
+        self._linked = self.left > 0
         self._visible = set(keys.tolist())
+
+    @property
+    def isolated(self) -> int:
+        """How many entities have no partner left; those that had none to begin with do not count."""
+        return int((self._linked & (self.left == 0)).sum())
 
     def take(self, candidates: Keys, count: int) -> Keys:
         """Return the first `count` candidates that can be hidden, and count them as hidden."""
