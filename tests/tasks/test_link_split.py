@@ -130,6 +130,13 @@ def test_cut_paths_lose_the_steps_of_the_pairs_and_nothing_else(paths, data) -> 
     assert [name for row in cut for name in row] == [name for row in paths for name in row]
 
 
+@pytest.mark.parametrize("visits", [False, True])
+def test_paths_without_an_entity_have_nothing_to_cut(visits: bool) -> None:
+    paths = hl.Paths.from_lists([["a", "b"]])
+    none = hl.Paths(paths.codes[:0], np.zeros(3, np.int64), paths.vocabulary)
+    assert list(cut_paths(none, [("a", "b")], visits)) == []
+
+
 @given(
     st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8), min_size=1, max_size=30),
     st.sets(st.sampled_from(["ab", "cd", "af", "zb"]), max_size=3),
