@@ -105,7 +105,7 @@ def test_no_source(source: object) -> None:
 
 @pytest.mark.parametrize("name", ["A" * 5000, "~nobody-of-this-name/x", "A\0B"])
 def test_texts_that_name_no_file_are_paths_that_were_not_split(name: str) -> None:
-    with pytest.raises(InputError, match="path 0 is a string, .*; wrap it as a list of names"):
+    with pytest.raises(InputError, match=r"path 0 is a string, .*; wrap it as a list of names"):
         hl.read_paths([name, "B"])
 
 

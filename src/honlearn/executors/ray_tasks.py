@@ -46,8 +46,8 @@ class RayTasks(Executor):
             self.ray.init(self.address, ignore_reinit_error=True, **options)
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise TaskError(
-                f"executor {self.address or 'ray'!r}: cannot connect: {first_line(error)}; is the cluster up, and its "
-                "address right?"
+                f"executor {self.address or 'ray'!r}: cannot connect: {first_line(error)}; is the cluster "
+                "up, and its address right?"
             ) from error
 
     def share(self, value: Any) -> Handle:

@@ -29,7 +29,7 @@ class WorkerDiedError(HonlearnError, RuntimeError):
 
 @dataclass(frozen=True)
 class Failure:
-    """The error of a task, in place of its value; another process gets it in a form that can be read there."""
+    """The error of a task, in place of its value; other processes get it in a form that they can read."""
 
     error: Exception
 
