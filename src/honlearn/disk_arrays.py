@@ -81,7 +81,10 @@ class DiskArray:
         """Return all of it, mapped: the system keeps in memory what is used. Writing changes no file."""
         if not self._size:
             return np.empty(0, self.dtype)
-        memory = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_COPY)
+        try:
+            memory = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_COPY)
+        except OSError as error:
+            raise _refused(error, self._size * self.dtype.itemsize) from error
         return np.frombuffer(memory, self.dtype)
 
     def close(self) -> None:
@@ -179,6 +182,11 @@ def _refused(error: OSError, written: int) -> InputError:
         return InputError(
             f"{folder}: the disk is full after {shown_size(written)} of counts in a temporary file; "
             "free some space, set TMPDIR to a folder on another disk, or allow more --memory"
+        )
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return InputError(
+            f"{folder}: too many temporary files are open; raise the limit (ulimit -n), or allow more "
+            "--memory"
         )
     reason = os.strerror(error.errno) if error.errno else error
     return InputError(f"{folder}: no temporary file can be written there: {reason}; set TMPDIR to a folder")

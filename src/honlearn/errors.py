@@ -69,6 +69,16 @@ def listed(items: Iterable[object], most: int = 10) -> str:
     return head if len(names) <= most else f"{head} and {len(names) - most} more"
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, not too long, or its name where it has none.
+
+    >>> first_line(OSError("cut short\\nat byte 7")), first_line(KeyboardInterrupt())
+    ('cut short', 'KeyboardInterrupt')
+    """
+    first = str(error).strip().partition("\n")[0].rstrip()
+    return (first if len(first) <= 200 else first[:200] + "…") or type(error).__name__
+
+
 def check_choice(owner: str, name: str, value: object, choices: Iterable[str]) -> None:
     """Raise a :class:`ParameterError` unless `value` is one of `choices`."""
     allowed = list(choices)

@@ -38,6 +38,8 @@ def check_errors(pool: Executor) -> None:
     _, second = pool.submit(tasks.refuse, "what is needed", pieces=2)
     with pytest.raises(InputError, match="what is needed cannot be used"):
         pool.get(pool.submit(tasks.total, second))
+    with pytest.raises(InputError, match="row 7: no name"):
+        pool.get(pool.submit(tasks.refuse_row, 7))
     assert pool.get(pool.submit(tasks.add, 1, 2)) == 3
 
 

@@ -31,6 +31,29 @@ def refuse(word: str) -> None:
     raise InputError(f"{word} cannot be used")
 
 
+class PlaceError(InputError):
+    """An error with other arguments than a message, which Python cannot make anew from its message alone."""
+
+    def __init__(self, row: int, reason: str) -> None:
+        super().__init__(f"row {row}: {reason}")
+        self.row = row
+
+
+def refuse_row(row: int) -> None:
+    raise PlaceError(row, "no name")
+
+
+class Unreadable:
+    """A value that is written without complaint, and that nobody can read."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return int, ("no number",)
+
+
+def unreadable() -> Unreadable:
+    return Unreadable()
+
+
 def divide(number: int) -> float:
     return number / 0
 

@@ -38,6 +38,8 @@ def test_local_processes_keep_the_contract(tmp_path: Path) -> None:
             pool.get(pool.submit(tasks.unfit, 1))
         with pytest.raises(TaskError, match=r"(?i)pickle"):
             pool.get(pool.submit(tasks.add, threading.Lock(), 2))
+        with pytest.raises(TaskError, match="ValueError: invalid literal"):
+            pool.get(pool.submit(tasks.unreadable))
         with pytest.raises(WorkerDiedError, match="exit code -9, 4 times; perhaps memory ran out"):
             pool.get(pool.submit(tasks.always_die))
         with open_executor(pool) as same:
@@ -57,6 +59,7 @@ def test_executors_of_the_standard_library_keep_the_contract() -> None:
     spawn = multiprocessing.get_context("spawn")
     with futures.ProcessPoolExecutor(2, mp_context=spawn) as processes, open_executor(processes) as pool:
         contract.check_values(pool)
+        contract.check_errors(pool)
         with pytest.raises(WorkerDiedError, match="the executor broke"):
             pool.get(pool.submit(tasks.always_die))
         with pytest.raises(WorkerDiedError, match="Ray or Dask repeat such a task"):

@@ -13,7 +13,7 @@ from honlearn.experiments.link_metrics import hits_at, link_scores, mean_recipro
 from honlearn.experiments.links import evaluate_links, plan_links
 from honlearn.experiments.registry import find_model, model_names
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.without_pairs import with_entities
+from honlearn.hon.network_updates import with_entities
 from honlearn.paths.pairs import cut_paths
 from honlearn.results.link_tests import read_test
 from honlearn.results.summary import summarise

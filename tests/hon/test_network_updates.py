@@ -13,7 +13,7 @@ import honlearn as hl
 from honlearn.errors import InputError
 from honlearn.hon.invariants import check_names, check_nodes
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.network_updates import add_paths, grow_again, with_entities
+from honlearn.hon.network_updates import add_paths, with_entities
 
 RULES = [
     {"tau": 0.5},
@@ -37,18 +37,18 @@ def test_the_same_rule_on_more_counts_is_a_network_of_everything(rule: dict) -> 
     counts = hl.count_grams(paths[:70], 3)
     parameters = counts.grow(2, **rule).parameters
     assert parameters is not None
-    assert grow_again(counts.update(paths[70:]), parameters) == hl.grow(paths, 2, **rule)
+    assert counts.update(paths[70:]).grow_by(parameters) == hl.grow(paths, 2, **rule)
 
 
 def test_a_network_that_was_drawn_is_drawn_again() -> None:
     counts = hl.count_grams([["A", "C", "D"], ["B", "C", "E"]] * 9, 2)
     drawn = counts.sample_network(4)
     assert drawn.parameters is not None
-    assert grow_again(counts, drawn.parameters) == drawn
+    assert counts.grow_by(drawn.parameters) == drawn
     with pytest.raises(
         InputError, match="the network has order 2, and grams were counted for orders up to 1"
     ):
-        grow_again(hl.count_grams([["A", "B"]], 1), drawn.parameters)
+        hl.count_grams([["A", "B"]], 1).grow_by(drawn.parameters)
 
 
 def counted_on(contexts: set[tuple[str, ...]], paths: list[list[str]]) -> dict[tuple[str, str], int]:

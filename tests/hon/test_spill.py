@@ -19,7 +19,7 @@ from honlearn.errors import InputError, ParameterError
 from honlearn.hon.build import GramCounts
 from honlearn.hon.count import WindowCounter
 from honlearn.hon.keys import merge
-from honlearn.hon.spill import SpilledRun, merge_ranges
+from honlearn.hon.spill import MOST_RUNS, SpilledRun, merge_ranges
 from honlearn.paths.paths import PathChunk, Paths
 from honlearn.sizes import parse_size
 
@@ -65,6 +65,24 @@ def test_the_counts_are_those_of_memory(
     spilled = hl.count_grams(source, order, memory="1MB", n_workers=workers)
     assert len(spills) > 2
     assert_same(spilled, hl.count_grams(paths, order))
+
+
+@pytest.mark.parametrize(("order", "entities"), [(2, 5_000), (6, 5_000)], ids=["one word", "two words"])
+def test_many_runs_are_few_open_files(order: int, entities: int, spills: list[int]) -> None:
+    rng = np.random.default_rng(order)
+    counter, whole = WindowCounter(order, memory=20_000), WindowCounter(order)
+    most, before = 0, len(os.listdir("/proc/self/fd"))
+    for _ in range(300):
+        codes = rng.integers(0, entities, 1_000).astype(np.int32)
+        chunk = PathChunk(codes, np.arange(0, 1_001, 10), None)
+        counter.add(chunk, entities)
+        whole.add(chunk, entities)
+        most = max(most, len(os.listdir("/proc/self/fd")) - before)
+    assert len(spills) > 100
+    assert most <= 3 * MOST_RUNS
+    pieces = list(counter.pieces())
+    for found, expected in zip(zip(*pieces, strict=True), whole.windows(), strict=True):
+        assert np.array_equal(np.concatenate(found), expected)
 
 
 def test_the_network_is_the_same_byte_for_byte(tmp_path: Path, spills: list[int]) -> None:

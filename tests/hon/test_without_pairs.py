@@ -14,8 +14,9 @@ from network_cases import edge_lists, network
 import honlearn as hl
 from honlearn.errors import InputError
 from honlearn.hon.invariants import check_nodes
+from honlearn.hon.network_updates import with_entities
 from honlearn.hon.trie import Level
-from honlearn.hon.without_pairs import with_entities, without_pairs
+from honlearn.hon.without_pairs import without_pairs
 from honlearn.paths.pairs import cut_paths, known_pairs
 from honlearn.paths.vocabulary import Vocabulary
 

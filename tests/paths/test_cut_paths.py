@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,3 +48,10 @@ def test_both_visits_of_a_hidden_step_are_taken_out(paths: list[list[str]], pair
         row = "".join("|" if i in gone else name for i, name in enumerate(path))
         expected += [(tuple(piece), count) for piece in row.split("|") if piece]
     assert list(zip(cut, cut.counts.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("visits", [False, True])
+def test_paths_without_an_entity_have_nothing_to_cut(visits: bool) -> None:
+    paths = hl.Paths.from_lists([["a", "b"]])
+    none = hl.Paths(paths.codes[:0], np.zeros(3, np.int64), paths.vocabulary)
+    assert list(cut_paths(none, [("a", "b")], visits)) == []

@@ -103,6 +103,12 @@ def test_no_source(source: object) -> None:
         hl.read_paths(source)
 
 
+@pytest.mark.parametrize("name", ["A" * 5000, "~nobody-of-this-name/x", "A\0B"])
+def test_texts_that_name_no_file_are_paths_that_were_not_split(name: str) -> None:
+    with pytest.raises(InputError, match=r"path 0 is a string, .*; wrap it as a list of names"):
+        hl.read_paths([name, "B"])
+
+
 def test_column_options_do_not_fit_lists() -> None:
     with pytest.raises(ParameterError, match="sequence, entity: for files and tables only; lists take"):
         hl.read_paths([["A"]], sequence="s", entity="e")

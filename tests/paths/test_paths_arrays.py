@@ -29,6 +29,7 @@ def test_whole_arrays_are_taken() -> None:
     [
         ({"counts": [1, -2]}, "path 1: count -2"),
         ({"counts": [1]}, "2 paths but 1 counts"),
+        ({"counts": [2**62, 2**62]}, r"paths: the counts add up to more than 2\*\*62 paths"),
         ({"codes": [0, 2, 0]}, "places in the vocabulary"),
         ({"codes": [0, -1, 0]}, "places in the vocabulary"),
         ({"offsets": [0, 2, 4]}, "must ascend from 0 to 3"),

@@ -58,6 +58,10 @@ def test_columns_refused_for_a_format(given: dict[str, object], kind: str | None
     [
         (30, Gap(number=30.0)),
         ("30", Gap(number=30.0)),
+        (np.int64(30), Gap(number=30)),
+        (np.float32(0.5), Gap(number=0.5)),
+        ("9007199254740993ns", Gap(nanoseconds=9007199254740993)),
+        ("0.1s", Gap(nanoseconds=10**8)),
         ("0.5", Gap(number=0.5)),
         ("30min", Gap(nanoseconds=1800 * 10**9)),
         ("6 h", Gap(nanoseconds=6 * 3600 * 10**9)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,12 @@ import pytest
 
 import honlearn as hl
 from honlearn.paths import parts, spilled_events
+from honlearn.paths.events import gathered
+from honlearn.paths.interner import Interner
+from honlearn.paths.options import ReaderOptions
 from honlearn.paths.source import as_source
 from honlearn.paths.stream import PathStream, collect
+from honlearn.paths.tables import open_part
 
 ROWS = 6_000
 RNG = np.random.default_rng(0)
@@ -90,6 +95,28 @@ def test_a_small_table_stays_in_memory(tmp_path: Path, blocks: list[int]) -> Non
     file, options = table(tmp_path, "parquet", "whole")
     assert list(collect(as_source(file, memory=10**9, **options))) == list(hl.read_paths(file, **options))  # type: ignore[arg-type]
     assert not blocks
+
+
+def test_blocks_share_their_files(tmp_path: Path, blocks: list[int]) -> None:
+    file, keywords = table(tmp_path, "parquet", "growing")
+    options = ReaderOptions.of(**keywords)
+    events = spilled_events.SpilledEvents(options, Interner(), 1_000)
+    open_before = len(os.listdir("/proc/self/fd"))
+    gathered([open_part(Path(file), "parquet", options)], options, events, lambda step=1, note="": None)
+    assert len(blocks) > 10
+    assert len(os.listdir("/proc/self/fd")) <= open_before + 3
+
+
+def test_order_auto_keeps_to_the_memory_too(tmp_path: Path, blocks: list[int]) -> None:
+    file, options = table(tmp_path, "parquet", "whole")
+    monkey = pytest.MonkeyPatch()
+    monkey.setattr(spilled_events, "_ROW", 1_000)
+    try:
+        found = hl.grow(file, "auto", memory="1MB", **options)
+    finally:
+        monkey.undo()
+    assert blocks
+    assert found == hl.grow(file, "auto", **options)
 
 
 def test_the_network_is_the_same_byte_for_byte(tmp_path: Path, blocks: list[int]) -> None:

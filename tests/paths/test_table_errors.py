@@ -162,6 +162,17 @@ def test_files_must_agree_on_the_order(tmp_path: Path) -> None:
     refused(tmp_path / "*.parquet", r"b\.parquet: column 'leg' is timestamp.* here and int64 before")
 
 
+def test_files_must_agree_on_whether_times_have_a_zone(tmp_path: Path) -> None:
+    for name, zone in (("a", "UTC"), ("b", None)):
+        legs = [pd.Timestamp("2024-01-01 01:00", tz=zone), pd.Timestamp("2024-01-01 02:00", tz=zone)]
+        pd.DataFrame({"trip": [1, 1], "leg": legs, "port": ["A", "B"]}).to_parquet(
+            tmp_path / f"{name}.parquet"
+        )
+    refused(
+        tmp_path / "*.parquet", r"'leg' is timestamp\[\w+\] here and timestamp.*UTC.* before; make it of one"
+    )
+
+
 def test_missing_files(tmp_path: Path) -> None:
     (tmp_path / "coupons.csv").write_text(GOOD)
     refused(tmp_path / "cuopons.csv", r"no such file; did you mean 'coupons\.csv'", MissingFileError)

@@ -57,6 +57,19 @@ def test_zones_compare() -> None:
     assert list(paths) == [("A", "B")]
 
 
+def test_named_zones_compare() -> None:
+    rows = {"who": ["a", "a"], "page": ["B", "A"], "when": ["31/05/24 10:00 UTC", "31/05/24 09:59 UTC"]}
+    paths = hl.read_paths(pd.DataFrame(rows), **COLUMNS, time_format="%d/%m/%y %H:%M %Z")
+    assert list(paths) == [("A", "B")]
+
+
+def test_an_hour_that_comes_twice_in_autumn_is_told_apart_by_its_zone() -> None:
+    when = ["27.10.2024 02:30 +0100", "27.10.2024 02:30 +0200", "27.10.2024 02:59 +0200"]
+    rows = {"who": ["a"] * 3, "page": ["C", "A", "B"], "when": when}
+    paths = hl.read_paths(pd.DataFrame(rows), **COLUMNS, time_format="%d.%m.%Y %H:%M %z")
+    assert list(paths) == [("A", "B", "C")]
+
+
 def test_the_row_that_has_another_form_is_named(tmp_path: Path) -> None:
     path = written(tmp_path, "csv")
     path.write_text(path.read_text() + "b,F,2024-06-01\n")

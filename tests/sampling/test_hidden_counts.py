@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from honlearn.errors import ParameterError
 from honlearn.hon.build import grow
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.without_pairs import with_entities
+from honlearn.hon.network_updates import with_entities
 from honlearn.paths.pairs import cut_paths
 from honlearn.paths.paths import Paths
 from honlearn.sampling import hidden_counts

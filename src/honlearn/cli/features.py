@@ -9,8 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from honlearn.errors import FormatError, MissingFileError
-from honlearn.stored.parse import first_line
+from honlearn.errors import FormatError, MissingFileError, first_line
 
 if TYPE_CHECKING:
     import pandas

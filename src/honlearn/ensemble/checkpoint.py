@@ -17,9 +17,8 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import save as as_safetensors
 
-from honlearn.errors import FormatError, HonlearnError
+from honlearn.errors import FormatError, HonlearnError, first_line
 from honlearn.stored import Fields, parse_json, read_bytes, read_safetensors
-from honlearn.stored.parse import first_line
 from honlearn.writing.atomic import atomic_binary
 
 _FORMAT = "honlearn-checkpoint-3"

@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from honlearn.errors import first_line
 from honlearn.executors.base import Executor, Handle
 from honlearn.executors.extras import extra
 from honlearn.executors.tasks import RETRIES, TaskError, WorkerDiedError, run_task, value_of
@@ -162,7 +163,7 @@ class DaskTasks(Executor):
         except (self.distributed.KilledWorker, self.distributed.CancelledError, OSError) as error:
             raise WorkerDiedError(
                 f"Dask gave a task up ({type(error).__name__}), {RETRIES} repetitions included: "
-                f"{str(error).strip().splitlines()[0]}"
+                f"{first_line(error)}"
             ) from error
 
     def release(self, handles: Iterable[Handle]) -> None:

@@ -170,7 +170,7 @@ class LocalProcesses(Executor):
         """Take the answer of a process; one that died is replaced, and its task repeated."""
         task = self._at.pop(connection)
         try:
-            task.outcome, task.done = connection.recv(), True
+            content = connection.recv_bytes()
         except (EOFError, OSError):
             process = self._workers.pop(connection)
             process.join()
@@ -185,6 +185,8 @@ class LocalProcesses(Executor):
                     "memory ran out: try again with fewer processes"
                 )
             )
+            return
+        task.outcome, task.done = _read(content), True
 
 
 def _task(handle: Pending | Piece) -> Pending:
@@ -213,11 +215,16 @@ def _serve(connection: Connection, parent: int, folder: str, deferred: tuple[str
             connection.send_bytes(pickled(_answer(message)))
 
 
-def _answer(content: bytes) -> Any:
+def _read(content: bytes) -> Any:
+    """Return what another process has sent, or what is wrong with it."""
     try:
-        message = pickle.loads(content)
+        return pickle.loads(content)
     except Exception as error:  # a module that is not found here, say
         return Failure(unforeseen(error))
+
+
+def _answer(content: bytes) -> Any:
+    message = _read(content)
     if isinstance(message, Failure):
         return message
     function, args, pieces, tickets = message

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from honlearn.errors import first_line
 from honlearn.executors.base import Executor, Handle
 from honlearn.executors.extras import extra
 from honlearn.executors.tasks import RETRIES, TaskError, WorkerDiedError, run_task, value_of
@@ -44,10 +45,9 @@ class RayTasks(Executor):
         try:
             self.ray.init(self.address, ignore_reinit_error=True, **options)
         except (ConnectionError, RuntimeError, ValueError) as error:
-            reason = str(error).strip().splitlines()[0]
             raise TaskError(
-                f"executor {self.address or 'ray'!r}: cannot connect: {reason}; is the cluster up, and its "
-                "address right?"
+                f"executor {self.address or 'ray'!r}: cannot connect: {first_line(error)}; is the cluster "
+                "up, and its address right?"
             ) from error
 
     def share(self, value: Any) -> Handle:
@@ -73,7 +73,7 @@ class RayTasks(Executor):
         except self.ray.exceptions.RayError as error:
             raise WorkerDiedError(
                 f"Ray gave a task up ({type(error).__name__}), {RETRIES} repetitions included: "
-                f"{str(error).strip().splitlines()[0]}"
+                f"{first_line(error)}"
             ) from error
 
     def release(self, handles: Iterable[Handle]) -> None:

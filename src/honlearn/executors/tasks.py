@@ -29,9 +29,31 @@ class WorkerDiedError(HonlearnError, RuntimeError):
 
 @dataclass(frozen=True)
 class Failure:
-    """The error of a task, in place of its value."""
+    """The error of a task, in place of its value; other processes get it in a form that they can read."""
 
     error: Exception
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Failure, (_portable(self.error),)
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an error that another process can read: itself, or its message as the nearest kind that can.
+
+    Python makes an error anew from its arguments, which fails where a class takes others than it hands on.
+    """
+    import cloudpickle
+
+    for kind in (None, *type(error).__mro__):
+        if kind is not None and not issubclass(kind, HonlearnError):
+            break
+        try:
+            made = error if kind is None else kind(str(error))
+            pickle.loads(cloudpickle.dumps(made))
+        except Exception:  # of any kind, as the class has it
+            continue
+        return made
+    return unforeseen(error)
 
 
 def run_task(function: Callable[..., Any], pieces: int | None, *args: Any) -> Any:

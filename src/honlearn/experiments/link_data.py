@@ -17,7 +17,7 @@ from honlearn.errors import InputError, check_choice, check_integer
 from honlearn.experiments.evaluate import GROWN, named_inputs
 from honlearn.hon.grown_from import GrownFrom
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.without_pairs import with_entities
+from honlearn.hon.network_updates import with_entities
 from honlearn.paths.pairs import Keys, pair_keys
 from honlearn.paths.paths import Paths
 from honlearn.results.link_tests import KINDS, LinkTest

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import ParameterError, check_integer
+from honlearn.errors import InputError, ParameterError, check_integer
 from honlearn.executors import is_here, open_executor
 from honlearn.hon.count_questions import CountQuestions
 from honlearn.hon.counting import count_trie
@@ -150,14 +150,28 @@ class GramCounts(CountQuestions):
         return self.grow_by(GrowParameters.of("grow", order, tau, min_support, alpha))
 
     def grow_by(self, parameters: GrowParameters) -> HigherOrderNetwork:
-        """Return the network by a rule that is checked already.
+        """Return the network by the rule of another network, such as one of fewer paths.
 
         Parameters
         ----------
         parameters : GrowParameters
-            Order and rule; contexts that are drawn are asked of :meth:`sample_network`.
+            Order and rule, as a network carries them.
+
+        Examples
+        --------
+        >>> counts = count_grams([["A", "C", "D"]] * 9)
+        >>> more = counts.update([["B", "C", "E"]] * 9)
+        >>> list(more.grow_by(counts.grow(tau=1.0).parameters).nodes)[5:]
+        ['C|A', 'C|B']
         """
         order = parameters.order
+        if order > self.order:
+            raise InputError(
+                f"the network has order {order}, and grams were counted for orders up to {self.order}; count "
+                f"them with count_grams(paths, order={order})"
+            )
+        if parameters.seed is not None:
+            return self.sample_network(parameters.seed, order)
         if parameters.alpha is not None:
             return self._network(self.evidence(order).significant(parameters.alpha), parameters)
         divergence = self._divergences(order, parameters.min_support)
@@ -358,11 +372,12 @@ def count_for(
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     if order == AUTO:
         rate = auto_alpha(tau, min_support, alpha)
+        source = counted_source(paths, n_workers, memory, executor, reader_options)
         how: dict[str, Any] = {"n_workers": n_workers, "memory": memory}
         if is_here(executor):
-            return _count_auto(paths, rate, how, **reader_options)
+            return _count_auto(source, rate, how)
         with open_executor(executor) as pool:
-            return _count_auto(paths, rate, {**how, "executor": pool}, **reader_options)
+            return _count_auto(source, rate, {**how, "executor": pool})
     if isinstance(order, str):
         raise ParameterError(
             f"The 'order' parameter of grow must be a whole number or 'auto'. Got {order!r} instead."
@@ -371,9 +386,8 @@ def count_for(
     return count_grams(paths, order, **how, **reader_options)
 
 
-def _count_auto(paths: Any, alpha: float, how: Mapping[str, Any], **reader_options: Any) -> GramCounts:
+def _count_auto(source: Paths | PathStream, alpha: float, how: Mapping[str, Any]) -> GramCounts:
     """Look further back while the contexts of the last order counted are significant."""
-    source = as_source(paths, **reader_options)
     if isinstance(source, PathStream) and source.once:
         source = collect(source)
     for look in LOOKS:

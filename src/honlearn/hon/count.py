@@ -20,7 +20,7 @@ import numpy as np
 from honlearn.hon import keys as one_word
 from honlearn.hon import wide_keys as two_words
 from honlearn.hon.keys import FIRST
-from honlearn.hon.spill import Columns, SpilledRun, merge_ranges
+from honlearn.hon.spill import Columns, SpilledRun, few_runs, merge_ranges
 from honlearn.paths.paths import PathChunk
 
 _BUFFER = 1 << 21
@@ -157,6 +157,11 @@ class WindowCounter:
         run = self._merged()
         if len(run[0]):
             self.spilled.append(SpilledRun(run))
+            self.spilled = few_runs(self.spilled, self._piece_size(self._memory or 0), self.packing.merge)
+
+    def _piece_size(self, memory: int) -> int:
+        """Return how many rows of runs are merged at once."""
+        return max(memory // (4 * self._row), _SMALLEST)
 
     def __len__(self) -> int:
         """Return how many windows are held in memory, those of the buffer each for itself."""
@@ -195,6 +200,6 @@ class WindowCounter:
             spilled += counter.spilled
             counter.spilled = []
         held = sum(counter._memory or 0 for counter in counters)
-        yield from merge_ranges(spilled, max(held // (4 * self._row), _SMALLEST), merge)
+        yield from merge_ranges(spilled, self._piece_size(held), merge)
         for run_on_disk in spilled:
             run_on_disk.close()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from honlearn.disk_arrays import BLOCK, DiskArray, slices
 from honlearn.hon.keys import END, Run, merge
-from honlearn.hon.spill import SpilledRun, merge_ranges
+from honlearn.hon.spill import SpilledRun, few_runs, merge_ranges
 from honlearn.hon.trie import (
     Level,
     Trie,
@@ -73,10 +73,11 @@ def trie_from_pieces(pieces: Iterator[Run], order: int, bits: int, vocabulary: i
 
 def _tails(ends: SpilledRun, length: int, order: int, bits: int) -> SpilledRun:
     """Return how often each gram of `length` entities ends a path, from the windows that end in END."""
-    parts = []
+    parts: list[SpilledRun] = []
     for start in range(0, len(ends), BLOCK):
         keys, counts = ends.read(start, min(start + BLOCK, len(ends)))
-        parts.append(SpilledRun(tails_of(keys, counts, length, order, bits)))
+        part = SpilledRun(tails_of(keys, counts, length, order, bits))
+        parts = few_runs([*parts, part], BLOCK, merge)
     tails = SpilledRun(ends.read(0, 0))
     for piece in merge_ranges(parts, BLOCK, merge):
         tails.append(piece)

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError
+from honlearn.errors import InputError, first_line
 from honlearn.hon.network import HigherOrderNetwork, Weights
 from honlearn.hon.nodes import MAX_ORDER, SEPARATOR
 from honlearn.paths.vocabulary import Vocabulary
-from honlearn.stored.parse import first_line, shown
+from honlearn.stored.parse import shown
 
 Where = Callable[[int], str]
 

@@ -29,21 +29,14 @@ class GrownFrom:
         return count_grams(self.paths, self.parameters.order)
 
     def grow(self, counts: GramCounts) -> HigherOrderNetwork:
-        """Return the network of these counts by the parameters, with every entity of the paths' own.
+        """Return the network of these counts by the parameters.
 
         >>> paths = Paths.from_lists([["A", "C", "D"], ["B", "C", "E"]] * 5)
         >>> source = GrownFrom(paths, GrowParameters(2, 1.0, 1))
         >>> list(source.grow(source.counts).nodes)[5:]
         ['C|A', 'C|B']
         """
-        asked = self.parameters
-        if asked.seed is not None:
-            return counts.sample_network(asked.seed, asked.order)
-        if asked.alpha is not None:
-            return counts.grow(asked.order, alpha=asked.alpha)
-        if asked.tau is None:
-            return counts.grow(asked.order, min_support=asked.min_support, alpha=1)
-        return counts.grow(asked.order, asked.tau, asked.min_support)
+        return counts.grow_by(self.parameters)
 
     def check(self, network: HigherOrderNetwork, where: object = "the paths") -> None:
         """Raise unless these paths and parameters give this network."""

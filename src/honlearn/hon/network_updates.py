@@ -1,8 +1,8 @@
-"""Networks that take in more paths: grown again by their rule, or with the contexts that they have.
+"""Networks that take in more paths, on the contexts that they have, or more entities.
 
-In: a network, and the counts of all paths, more paths, or names. Out: another network. From counts the rule
-that made a network decides anew, so contexts are added where they are memories now. A network by itself does
-not hold the counts of contexts that were not kept: more paths are counted on the contexts that it has.
+In: a network, and more paths or names. Out: another network. A network by itself does not hold the counts of
+contexts that were not kept, so more paths add no memory to it. From counts of all paths a network is grown
+anew by its rule instead (:meth:`honlearn.GramCounts.grow_by`).
 """
 
 from __future__ import annotations
@@ -21,28 +21,6 @@ from honlearn.hon.nodes import SEPARATOR
 from honlearn.hon.prune import Divergence
 from honlearn.hon.statistics import GrowParameters
 from honlearn.paths.vocabulary import Vocabulary
-
-
-def grow_again(counts: GramCounts, rule: GrowParameters) -> HigherOrderNetwork:
-    """Return the network that this rule gives from these counts.
-
-    >>> counts = count_grams([["A", "C", "D"]] * 9)
-    >>> more = counts.update([["B", "C", "E"]] * 9)
-    >>> list(grow_again(more, counts.grow(tau=1.0).parameters).nodes)[5:]
-    ['C|A', 'C|B']
-    """
-    if rule.order > counts.order:
-        raise InputError(
-            f"the network has order {rule.order}, and grams were counted for orders up to {counts.order}; "
-            f"count them with count_grams(paths, order={rule.order})"
-        )
-    if rule.seed is not None:
-        return counts.sample_network(rule.seed, rule.order)
-    if rule.alpha is not None:
-        return counts.grow(rule.order, alpha=rule.alpha)
-    if rule.tau is not None:
-        return counts.grow(rule.order, rule.tau, rule.min_support)
-    return counts.grow(rule.order, min_support=rule.min_support, alpha=1)
 
 
 def add_paths(network: HigherOrderNetwork, paths: Any, **reader_options: Any) -> HigherOrderNetwork:
@@ -94,6 +72,9 @@ def _rows(codes: np.ndarray[Any, np.dtype[np.int32]]) -> np.ndarray[Any, np.dtyp
 
 def with_entities(network: HigherOrderNetwork, names: Iterable[str]) -> HigherOrderNetwork:
     """Return the network with these entities in it; those that it does not have get no edges.
+
+    A grown network holds the entities that are in some edge. One that has lost all its steps to a test, or
+    that nobody passed, is still an entity.
 
     >>> from honlearn.hon.build import grow
     >>> list(with_entities(grow([["A", "C", "D"], ["B", "C", "E"]] * 5), ["BB"]).nodes)

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 from honlearn.disk_arrays import BLOCK, DiskArray
 
+# Of one counter at a time.
+MOST_RUNS = 32
+
 Columns = tuple[NDArray[Any], ...]
 Merge = Callable[[Any, Any], Any]
 
@@ -81,6 +84,24 @@ def merge_ranges(runs: list[SpilledRun], most: int, merge: Merge) -> Iterator[Co
             parts.sort(key=lambda part: -len(part[0]))
             parts.append(merge(parts.pop(), parts.pop()))
         yield parts[0]
+
+
+def few_runs(runs: list[SpilledRun], most: int, merge: Merge) -> list[SpilledRun]:
+    """Return runs of the same sum, at most :data:`MOST_RUNS`: of so many, the smaller half becomes one.
+
+    Each run is some open files, of which a system allows a thousand or so. A row is written again once each
+    time that its run has become sixteen times as long.
+    """
+    if len(runs) < MOST_RUNS:
+        return runs
+    by_size = sorted(runs, key=len)
+    joined, others = by_size[: MOST_RUNS // 2], by_size[MOST_RUNS // 2 :]
+    made = SpilledRun(joined[0].read(0, 0))
+    for piece in merge_ranges(joined, most, merge):
+        made.append(piece)
+    for run in joined:
+        run.close()
+    return [*others, made]
 
 
 def _bounds(keys: list[NDArray[Any]], most: int) -> NDArray[Any]:

@@ -20,7 +20,7 @@ from honlearn.disk_arrays import BLOCK, DiskArray
 from honlearn.hon.disk_trie import link_on_disk
 from honlearn.hon.keys import END, FIRST
 from honlearn.hon.keys import sort_and_sum as sort_word
-from honlearn.hon.spill import Columns, SpilledRun, merge_ranges
+from honlearn.hon.spill import Columns, SpilledRun, few_runs, merge_ranges
 from honlearn.hon.trie import Level, Trie, dense_level, link_suffixes
 from honlearn.hon.wide_keys import WideRun, bits_at, merge, shifted, sort_and_sum
 from honlearn.jit import njit
@@ -49,21 +49,23 @@ def _rows(pieces: Iterator[Columns], order: int, bits: int) -> Iterator[Columns]
 
 def _rows_on_disk(pieces: Iterator[Columns], order: int, bits: int) -> Iterator[Columns]:
     """Yield all rows in ascending pieces, which are about as large as those that come in."""
-    runs = [SpilledRun((np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64)))]
+    windows = SpilledRun((np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64)))
+    tails: list[SpilledRun] = []
     most = BLOCK
     for piece in pieces:
         most = max(most, len(piece[0]))
         whole, ends = _divided(piece, bits)
-        runs[0].append(whole)
+        windows.append(whole)
         for start in range(0, len(ends[0]), BLOCK):
             some = (
                 ends[0][start : start + BLOCK],
                 ends[1][start : start + BLOCK],
                 ends[2][start : start + BLOCK],
             )
-            runs += [SpilledRun(tail) for tail in _tails(some, order, bits)]
-    yield from merge_ranges(runs, most, merge)
-    for run in runs:
+            for tail in _tails(some, order, bits):
+                tails = few_runs([*tails, SpilledRun(tail)], most, merge)
+    yield from merge_ranges([windows, *tails], most, merge)
+    for run in (windows, *tails):
         run.close()
 
 

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from honlearn.errors import InputError
 from honlearn.hon.dependencies import longest_suffixes
 from honlearn.hon.network import HigherOrderNetwork, Weights
-from honlearn.hon.trie import Level, Trie
+from honlearn.hon.trie import Level, Trie, followed_by
 from honlearn.paths.pairs import Keys, Pairs, among, hidden_keys, pair_keys
-from honlearn.paths.vocabulary import Vocabulary
 
 # Relative rounding error that sums of fractional weights may have.
 _ROUNDING = 1e-9
@@ -58,8 +57,7 @@ def trie_without(trie: Trie, pairs: Pairs) -> Trie:
 def _with_extensions(level: Level, prefix: NDArray[np.int64], count: NDArray[np.int64]) -> Level:
     """Return a level with the slices and sums of its extensions, given by ascending prefix."""
     first = np.searchsorted(prefix, np.arange(len(level) + 1))
-    sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
-    return replace(level, first=first, followed=sums[first[1:]] - sums[first[:-1]])
+    return replace(level, first=first, followed=followed_by(first, count))
 
 
 def without_pairs(network: HigherOrderNetwork, pairs: Pairs) -> HigherOrderNetwork:
@@ -196,40 +194,4 @@ def _made(
         edges % int(kept.sum()),
         summed,
         parameters=network.parameters,
-    )
-
-
-def with_entities(network: HigherOrderNetwork, vocabulary: Vocabulary) -> HigherOrderNetwork:
-    """Return the network with every entity of `vocabulary` as a base node, those it lacks without edges.
-
-    A grown network holds the entities that are in some edge. One that has lost all its steps to a test is
-    still an entity.
-
-    >>> from honlearn.hon.edgelist import from_edges
-    >>> hon = from_edges(["A", "C|A"], ["C|A", "D"])
-    >>> list(with_entities(hon, Vocabulary.from_names(["B", "A"])).nodes)
-    ['A', 'B', 'C', 'D', 'C|A']
-    """
-    lacking = [name for name in vocabulary.names if name not in network.vocabulary]
-    if not lacking:
-        return network
-    both = Vocabulary.from_names([*network.vocabulary.names, *lacking])
-    by_name = both.sorted_codes()
-    rank = np.empty(len(both), np.int64)
-    rank[by_name] = np.arange(len(both))
-    old, more = network.n_entities, len(lacking)
-    # Contexts stand behind the base nodes, whose codes keep their order; so contexts keep theirs, too.
-    node = np.concatenate([rank[:old], np.arange(old, network.n_nodes) + more])
-    degree = np.zeros(network.n_nodes + more, np.int64)
-    degree[node] = np.diff(network.indptr)
-    sizes = network.order[old:]
-    return HigherOrderNetwork(
-        both.take(by_name),
-        np.concatenate([np.arange(len(both) + 1), len(both) + np.cumsum(sizes, dtype=np.int64)]),
-        np.concatenate([np.arange(len(both)), rank[network.grams[old:]]]),
-        np.concatenate([[0], np.cumsum(degree)]),
-        node[network.indices],
-        network.weights,
-        network.statistics,
-        network.parameters,
     )

@@ -174,7 +174,7 @@ class DelimitedPart(FilePart):
         return line
 
     def _worded(self, error: Exception) -> InputError:
-        text = str(error).splitlines()[0]
+        text = str(error).partition("\n")[0]
         row = re.search(r"Row #(\d+): ", text)
         where = self.name if row is None else f"{self.name}:{self._line(int(row[1]) - 1)}"
         ragged = re.search(r"Expected (\d+) columns, got (\d+)", text)

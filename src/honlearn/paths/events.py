@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError, ParameterError
+from honlearn.errors import InputError, ParameterError, first_line
 from honlearn.paths.arrange import (
     after_gap,
     after_wide_gap,
@@ -276,10 +276,10 @@ class Events:
         if self.order_type is None:
             self.order_type = column.type
             self.gap_in_units(self.options.gap or Gap(0.0 if unit == 0 else None, 0))
-        if bool(unit) != bool(order_unit(self.order_type)):
+        if _kind(column.type) != _kind(self.order_type):
             raise InputError(
                 f"{part.name}: column {name!r} is {type_name(column.type)} here and "
-                f"{type_name(self.order_type)} before"
+                f"{type_name(self.order_type)} before; make it of one type everywhere"
             )
         if unit and column.type != self.order_type:
             try:
@@ -287,7 +287,8 @@ class Events:
             except pa.ArrowInvalid as error:
                 raise InputError(
                     f"{part.name}: column {name!r} is {type_name(column.type)} here and "
-                    f"{type_name(self.order_type)} before; {error}"
+                    f"{type_name(self.order_type)} before; {first_line(error)}; make it of one type "
+                    "everywhere"
                 ) from error
         return column
 
@@ -364,6 +365,11 @@ class Events:
                 scatter(sequences, batch, cursor, codes)
             else:
                 scatter_both(sequences, batch, self.orders.pop().values, cursor, codes, orders)
+
+
+def _kind(order: pa.DataType) -> tuple[bool, bool]:
+    """Return whether orders of a type are times, and whether they have a zone: others do not compare."""
+    return bool(order_unit(order)), bool(pa.types.is_timestamp(order)) and order.tz is not None
 
 
 def _widest(batches: Sequence[NDArray[Any]]) -> np.dtype[Any]:

@@ -14,7 +14,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from honlearn.errors import FormatError, HonlearnError, InputError, MissingFileError, did_you_mean, listed
+from honlearn.errors import (
+    FormatError,
+    HonlearnError,
+    InputError,
+    MissingFileError,
+    did_you_mean,
+    first_line,
+    listed,
+)
 from honlearn.paths.options import FORMATS
 from honlearn.paths.remote import RemoteFile, find_remote, is_address, refused
 
@@ -90,9 +98,9 @@ def unreadable(file: File, error: Exception) -> InputError:
         return InputError(f"{file}: cannot be read: {reason}; check its permissions and its disk")
     if isinstance(file, RemoteFile) and isinstance(error, OSError):
         return refused(file, error)
-    first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    reason = first_line(error).rstrip(".")
     return FormatError(
-        f"{file}: cannot be read: {first}; the file is damaged, cut short or of another format"
+        f"{file}: cannot be read: {reason}; the file is damaged, cut short or of another format"
     )
 
 

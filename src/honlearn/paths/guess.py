@@ -10,13 +10,15 @@ sequences. The roles are given together, to different columns, so that their sco
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from honlearn.errors import InputError, listed
 from honlearn.paths.files import find_files, format_of
@@ -68,7 +70,7 @@ class Guess:
         return " ".join(words)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Column:
     """The first values of a column, as text; an empty one is missing."""
 
@@ -82,19 +84,45 @@ class _Column:
         is_list = pa.types.is_list(array.type) or pa.types.is_large_list(array.type)
         return cls(name, tuple(_text(value) for value in array.to_pylist()), is_list, _words(name))
 
-    @property
+    @cached_property
     def there(self) -> list[str]:
         return [value for value in self.values if value]
 
-    def share(self, pattern: re.Pattern[str], whole: bool) -> float:
-        """Return the share of values that match."""
-        match = pattern.fullmatch if whole else pattern.search
+    @cached_property
+    def n_distinct(self) -> int:
+        """How many different values there are, a missing one not counted."""
+        return len(set(self.there))
+
+    @cached_property
+    def codes(self) -> NDArray[np.int64]:
+        """The number of each value by first appearance, a missing one counted."""
+        number: dict[str, int] = {}
+        return np.array([number.setdefault(value, len(number)) for value in self.values], np.int64)
+
+    @cached_property
+    def times(self) -> float:
+        """The share of values that look like times."""
+        return self._share(_TIME.search)
+
+    @cached_property
+    def numbers(self) -> float:
+        """The share of values that are numbers."""
+        return self._share(_NUMBER.fullmatch)
+
+    def _share(self, match: Callable[[str], object]) -> float:
         return sum(match(value) is not None for value in self.there) / max(len(self.there), 1)
 
     def named(self, role: str) -> bool:
         """Return whether a word of the name is one that is used for a role."""
         whole = re.sub(r"\W|_", "", self.name).casefold()
         return bool(self.words & _WORDS_OF[role]) or whole in _WORDS_OF[role]
+
+
+def _together(column: _Column, owner: _Column) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of owners of each value, and the number of values of each owner."""
+    size = int(owner.codes.max(initial=-1)) + 1
+    pairs = np.unique(column.codes * size + owner.codes)
+    return np.bincount(pairs // max(size, 1)), np.bincount(pairs % max(size, 1), minlength=size)
 
 
 def guess_columns(source: Any, **given: Any) -> Guess | None:
@@ -197,7 +225,7 @@ def _path_per_row(columns: Sequence[_Column]) -> Guess | None:
     reasons = [f"{column.name!r} holds a path in each row" + ("" if mark is None else f", split at {mark!r}")]
     if mark not in (None, " "):
         options["delimiter"] = str(mark)
-    counts = [one for one in columns if one.named("count_column") and one.share(_NUMBER, True) == 1]
+    counts = [one for one in columns if one.named("count_column") and one.numbers == 1]
     if len(counts) == 1:
         options["count_column"] = counts[0].name
         reasons.append(f"{counts[0].name!r} counts how often it was seen")
@@ -219,16 +247,20 @@ def _event_per_row(columns: Sequence[_Column]) -> Guess | None:
     """Return the guess for a table with one event a row."""
     usable = [column for column in columns if column.there and not column.is_list]
     ranked = []
-    for sequence, entity in itertools.permutations(usable, 2):
-        base = _as_sequence(sequence) + _as_entity(entity, sequence)
-        if min(_as_sequence(sequence), _as_entity(entity, sequence)) < 0:
+    for sequence in usable:
+        base = _as_sequence(sequence)
+        if base < 0:
             continue
-        others = [column for column in usable if column not in (sequence, entity)]
-        orders = [(_as_order(one, sequence), one) for one in others]
-        score, order = max(orders, key=lambda one: one[0], default=(0.0, None))
-        if score < 1:
-            score, order = 0.0, None
-        ranked.append((base + score, sequence, order, entity))
+        orders = [(_as_order(one, sequence), one) for one in usable if one is not sequence]
+        orders.sort(key=lambda one: -one[0])
+        for entity in usable:
+            score = -1.0 if entity is sequence else _as_entity(entity, sequence)
+            if score < 0:
+                continue
+            best, order = next((one for one in orders if one[1] is not entity), (0.0, None))
+            if best < 1:
+                best, order = 0.0, None
+            ranked.append((base + score + best, sequence, order, entity))
     ranked.sort(key=lambda one: -one[0])
     if not ranked or ranked[0][0] < _LEAST:
         return None
@@ -236,7 +268,7 @@ def _event_per_row(columns: Sequence[_Column]) -> Guess | None:
     options, reasons = {"sequence": sequence.name}, [f"{sequence.name!r} is the path that a row belongs to"]
     if order is not None:
         options["order_by"] = order.name
-        kind = "times" if order.share(_TIME, False) > 0.8 else "numbers"
+        kind = "times" if order.times > 0.8 else "numbers"
         reasons.append(f"{order.name!r} is the order within a path ({kind})")
     else:
         reasons.append("the rows of a path are in order already: no column of times or numbers was found")
@@ -248,44 +280,34 @@ def _event_per_row(columns: Sequence[_Column]) -> Guess | None:
 
 def _as_sequence(column: _Column) -> float:
     """Return how well a column may hold ids of sequences: negative where it cannot."""
-    values = column.there
-    distinct = len(set(values))
-    if distinct == len(values) and len(values) > 1:
+    size, distinct = len(column.there), column.n_distinct
+    if distinct == size and size > 1:
         return -1.0
     score = 3.0 * column.named("sequence") + 1.0 * ("id" in column.words)
-    score += 1.0 if distinct > 1 and len(values) / distinct <= 100 else 0.0
-    return score - 2.0 * (column.share(_TIME, False) > 0.8)
+    score += 1.0 if distinct > 1 and size / distinct <= 100 else 0.0
+    return score - 2.0 * (column.times > 0.8)
 
 
 def _as_entity(column: _Column, sequence: _Column) -> float:
     """Return how well a column may hold entities: they recur, and in more than one sequence."""
-    values = column.there
-    distinct = len(set(values))
-    if distinct < 2 or column.share(_TIME, False) > 0.8:
+    if column.n_distinct < 2 or column.times > 0.8:
         return -1.0
-    within: dict[str, set[str]] = {}
-    for value, owner in zip(column.values, sequence.values, strict=True):
-        within.setdefault(value, set()).add(owner)
-    shared = sum(len(owners) > 1 for owners in within.values()) / distinct
-    owned: dict[str, set[str]] = {}
-    for value, owner in zip(column.values, sequence.values, strict=True):
-        owned.setdefault(owner, set()).add(value)
-    varied = sum(len(found) > 1 for found in owned.values()) / max(len(owned), 1)
+    owners, values = _together(column, sequence)
+    shared = int((owners > 1).sum()) / column.n_distinct
+    varied = int((values > 1).sum()) / max(len(values), 1)
     score = 3.0 * column.named("entity") + shared + 2.0 * varied
-    return score - 1.5 * (column.share(_NUMBER, True) > 0.95) - 1.0 * ("id" in column.words)
+    return score - 1.5 * (column.numbers > 0.95) - 1.0 * ("id" in column.words)
 
 
 def _as_order(column: _Column, sequence: _Column) -> float:
     """Return how well a column may order the rows of a sequence: numbers or times that differ within it."""
-    times, numbers = column.share(_TIME, False), column.share(_NUMBER, True)
-    if max(times, numbers) < 0.95:
+    if max(column.times, column.numbers) < 0.95:
         return 0.0
-    seen: dict[str, list[str]] = {}
-    for value, owner in zip(column.values, sequence.values, strict=True):
-        seen.setdefault(owner, []).append(value)
-    several = [found for found in seen.values() if len(found) > 1]
-    distinct = sum(len(set(found)) / len(found) for found in several) / max(len(several), 1)
-    return 2.0 * column.named("order_by") + 1.0 * (times > 0.8) + distinct
+    _, values = _together(column, sequence)
+    rows = np.bincount(sequence.codes)
+    several = rows > 1
+    distinct = sum((values[several] / rows[several]).tolist()) / max(int(several.sum()), 1)
+    return 2.0 * column.named("order_by") + 1.0 * (column.times > 0.8) + distinct
 
 
 def _quoted(value: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import datetime
 import re
 from dataclasses import dataclass, fields
+from fractions import Fraction
+from numbers import Integral, Real
 from typing import Any
 
 from honlearn.errors import ParameterError, check_choice, check_integer, did_you_mean, listed
@@ -237,10 +239,10 @@ class ReaderOptions:
 
 def _read_gap(value: Any) -> Gap:
     if isinstance(value, str):
-        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([a-z]*)\s*", value.lower())
+        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]{1,4})?)\s*([a-z]*)\s*", value.lower())
         unit = "" if match is None else _SPELT.get(match[2].removesuffix("s"), match[2])
-        if match and unit in _UNITS and float(match[1]) < 1e15:
-            return _checked_gap(value, nanoseconds=round(float(match[1]) * _UNITS[unit]))
+        if match and unit in _UNITS:
+            return _checked_gap(value, nanoseconds=round(Fraction(match[1]) * _UNITS[unit]))
         if match and not unit:
             return _checked_gap(value, number=int(match[1]) if match[1].isdecimal() else float(match[1]))
     elif hasattr(value, "dtype") and getattr(value.dtype, "kind", "") == "m":
@@ -248,8 +250,8 @@ def _read_gap(value: Any) -> Gap:
     elif isinstance(value, datetime.timedelta):
         micro = (value.days * 86400 + value.seconds) * 10**6 + value.microseconds
         return _checked_gap(value, nanoseconds=micro * 1000 + int(getattr(value, "nanoseconds", 0)))
-    elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _checked_gap(value, number=value)
+    elif isinstance(value, Real) and not isinstance(value, bool):
+        return _checked_gap(value, number=int(value) if isinstance(value, Integral) else float(value))
     raise _bad_gap(value)
 
 

@@ -75,7 +75,8 @@ def cut_paths(paths: Paths, pairs: Sequence[tuple[str, str]], visits: bool = Fal
     first = first[:-1]
     cut &= ~first[1:]
     first[1:] |= cut
-    kept = ~hidden_visits(cut) if visits else np.ones(len(paths.codes), bool)
+    # Of no entities at all hidden_visits still tells of one.
+    kept = ~hidden_visits(cut)[: len(first)] if visits else np.ones(len(paths.codes), bool)
     # What follows a visit that was taken out begins a piece of its own.
     first[1:] |= ~kept[:-1]
     places = np.flatnonzero(first & kept)

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from honlearn.errors import HonlearnError, InputError
+from honlearn.errors import HonlearnError, InputError, first_line
 from honlearn.paths.files import File, compression_of, unreadable
 from honlearn.paths.opened import Opened, arrow_file
 from honlearn.paths.options import MAX_UNPACKED_MEMORY, ReaderOptions
@@ -102,11 +102,11 @@ class MemoryPart(Part):
         """Return the error of a table that Arrow cannot take or finds invalid."""
         if isinstance(error, OverflowError):
             return InputError(
-                f"{self.name}: a whole number of more than 64 bits ({_first_line(error)}); make ids text, "
+                f"{self.name}: a whole number of more than 64 bits ({first_line(error)}); make ids text, "
                 "and what to order by decimal.Decimal"
             )
         return InputError(
-            f"{self.name}: cannot be read: {_first_line(error)}; convert it to a type that Arrow has, or "
+            f"{self.name}: cannot be read: {first_line(error)}; convert it to a type that Arrow has, or "
             "mend it"
         )
 
@@ -120,7 +120,7 @@ class MemoryPart(Part):
             if self.kind != "pandas":
                 raise
             raise InputError(
-                f"{self.name}: a column mixes types ({_first_line(error)}); make it one type, as with "
+                f"{self.name}: a column mixes types ({first_line(error)}); make it one type, as with "
                 ".astype(str)"
             ) from error
         except (
@@ -251,7 +251,3 @@ def _open_ipc(handle: BinaryIO, fields: list[int] | None) -> Any:
 
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind))
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -205,9 +205,16 @@ def check_offsets(offsets: NDArray[np.int64], size: int) -> None:
 
 
 def check_counts(counts: NDArray[np.int64], rows: int) -> None:
-    """Raise unless there is one count, at least 1, for each of `rows` paths."""
-    if len(counts) != rows:
-        raise InputError(f"{rows:,} paths but {len(counts):,} counts; give one count a path")
+    """Raise unless there is one count, at least 1, for each of `rows` paths, and their sum is no overflow."""
+    if counts.shape != (rows,):
+        raise InputError(f"{rows:,} paths but {counts.size:,} counts; give one count per path")
     if counts.size and counts.min() < 1:
         row = int(np.argmax(counts < 1))
         raise InputError(f"path {row}: count {counts[row]}; a count is a whole number, at least 1")
+    check_total(counts, "paths")
+
+
+def check_total(counts: NDArray[np.int64], where: str) -> None:
+    """Raise where the counts of what is called `where` are more together than sums of 64 bits hold."""
+    if counts.sum(dtype=np.float64) > 2.0**62:
+        raise InputError(f"{where}: the counts add up to more than 2**62 paths; divide them all")

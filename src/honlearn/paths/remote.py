@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from honlearn.errors import InputError, MissingFileError, did_you_mean, listed
+from honlearn.errors import InputError, MissingFileError, did_you_mean, first_line, listed
 
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
@@ -181,8 +181,8 @@ def _fits(names: Sequence[str], patterns: Sequence[str]) -> bool:
 
 def refused(address: object, error: Exception) -> InputError:
     """Return the error of an address that its store does not give, in one line."""
-    text = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-    lowered = text.lower()
+    reason = first_line(error).rstrip(".")
+    lowered = reason.lower()
     if any(
         word in lowered
         for word in ("access_denied", "accessdenied", "forbidden", "status 403", "invalid_access")
@@ -196,4 +196,4 @@ def refused(address: object, error: Exception) -> InputError:
         hint = "the store does not answer; check the endpoint (AWS_ENDPOINT_URL) and the network"
     else:
         hint = "the store refuses it"
-    return InputError(f"{address}: {hint} ({text[:300]})")
+    return InputError(f"{address}: {hint} ({reason})")

@@ -260,8 +260,13 @@ def _peeked(source: Iterator[Any]) -> tuple[Iterator[Any], Any]:
 def _means_file(name: str) -> bool:
     if is_address(name):
         return True
-    path = Path(name).expanduser()
-    return extension_of(path) in EXTENSIONS or path.exists() or "*" in name
+    if "*" in name:
+        return True
+    try:
+        path = Path(name).expanduser()
+        return extension_of(path) in EXTENSIONS or path.exists()
+    except (OSError, ValueError, RuntimeError):  # too long, a NUL, no such ~user: the name of no file
+        return False
 
 
 def _list_stream(

@@ -8,7 +8,7 @@ ranges of sequences, each small enough to be put in order in memory, and read ra
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -30,26 +30,41 @@ _ROW = 32
 _MOST_RANGES = 256
 
 
+class _File:
+    """A column of all blocks in one file, however many they are: a system allows a thousand open files or so.
+
+    It holds bytes, since a column is of another type in another block.
+    """
+
+    def __init__(self) -> None:
+        self._bytes = DiskArray(np.uint8)
+
+    def append(self, values: NDArray[Any]) -> Callable[[], NDArray[Any]]:
+        """Write the values of a block; return what reads them."""
+        start = len(self._bytes)
+        self._bytes.append(np.ascontiguousarray(values).view(np.uint8))
+        stop = len(self._bytes)
+        return lambda: self._bytes.read(start, stop).view(values.dtype)
+
+    def close(self) -> None:
+        self._bytes.close()
+
+
 class _Block:
     """Rows on disk, in the order in which they were read; `bounds` are the least and the greatest order."""
 
-    def __init__(self, sequences: NDArray[np.int32], codes: NDArray[Any], orders: Orders | None) -> None:
-        self.sequences, self.codes = _stored(sequences), _stored(codes)
-        self.orders, self.bounds = None, None
+    def __init__(
+        self, sequences: NDArray[np.int32], codes: NDArray[Any], orders: Orders | None, files: list[_File]
+    ) -> None:
+        self.read_sequences, self.read_codes = files[0].append(sequences), files[1].append(codes)
+        self.bounds: Orders | None = None
         if orders is not None:
-            self.orders = _stored(orders.values)
+            self._read_orders = files[2].append(orders.values)
             ends = [orders.values.min(), orders.values.max()] if len(orders.values) else []
             self.bounds = Orders(np.array(ends, orders.values.dtype), orders.places)
 
     def read_orders(self) -> Orders | None:
-        if self.orders is None or self.bounds is None:
-            return None
-        return Orders(self.orders.read(0, len(self.orders)), self.bounds.places)
-
-    def close(self) -> None:
-        for array in (self.sequences, self.codes, self.orders):
-            if array is not None:
-                array.close()
+        return None if self.bounds is None else Orders(self._read_orders(), self.bounds.places)
 
 
 class SpilledEvents(Events):
@@ -59,11 +74,11 @@ class SpilledEvents(Events):
         super().__init__(options, interner)
         self.memory = memory
         self._blocks: list[_Block] = []
+        self._files: list[_File] = []
 
     def fresh(self) -> SpilledEvents:
         """Return the like of it without rows, to read again into."""
-        for block in self._blocks:
-            block.close()
+        self._close()
         return SpilledEvents(self.options, self.interner, self.memory)
 
     def _after_batch(self) -> None:
@@ -71,8 +86,10 @@ class SpilledEvents(Events):
         rows = sum(map(len, self.codes))
         if rows * _ROW > self.memory and not self._has_decimals():
             self._join_loose()
+            self._files = self._files or [_File() for _ in self.wanted]
             for i, (sequences, codes) in enumerate(zip(self.sequences, self.codes, strict=True)):
-                self._blocks.append(_Block(sequences, codes, self.orders[i] if self.orders else None))
+                orders = self.orders[i] if self.orders else None
+                self._blocks.append(_Block(sequences, codes, orders, self._files))
             for batches in (self.sequences, self.codes, self.orders):
                 batches.clear()
 
@@ -117,8 +134,7 @@ class SpilledEvents(Events):
         for block in self._blocks:
             orders = block.read_orders()
             values = None if orders is None else converted(orders, kind, self.places).values
-            size = len(block.codes)
-            yield block.sequences.read(0, size), block.codes.read(0, size), values
+            yield block.read_sequences(), block.read_codes(), values
         for i, (sequences, codes) in enumerate(zip(self.sequences, self.codes, strict=True)):
             mine = converted(self.orders[i], kind, self.places).values if self.orders else None
             yield sequences, codes, mine
@@ -135,8 +151,7 @@ class SpilledEvents(Events):
             for file, (a, b) in zip(files, pairwise(cuts.tolist()), strict=True):
                 for array, column in zip(file, columns, strict=True):
                     array.append(column[order[a:b]])
-        for block in self._blocks:
-            block.close()
+        self._close()
         for batches in (self.sequences, self.codes, self.orders):
             batches.clear()
         return files
@@ -162,18 +177,15 @@ class SpilledEvents(Events):
 
     def _read_back(self) -> None:
         """Take all rows from disk again."""
-        blocks = [(b.sequences.read(0, len(b.codes)), b.codes.read(0, len(b.codes))) for b in self._blocks]
-        self.sequences[:0] = [sequences for sequences, _ in blocks]
-        self.codes[:0] = [codes for _, codes in blocks]
+        self.sequences[:0] = [block.read_sequences() for block in self._blocks]
+        self.codes[:0] = [block.read_codes() for block in self._blocks]
         self.orders[:0] = [orders for b in self._blocks if (orders := b.read_orders()) is not None]
-        for block in self._blocks:
-            block.close()
+        self._close()
 
-
-def _stored(values: NDArray[Any]) -> DiskArray:
-    array = DiskArray(values.dtype.type)
-    array.append(values)
-    return array
+    def _close(self) -> None:
+        """Give the disk of the blocks back."""
+        for file in self._files:
+            file.close()
 
 
 def _ranges(offsets: NDArray[np.int64], most: int) -> list[int]:

@@ -16,7 +16,7 @@ from honlearn.paths.files import File
 from honlearn.paths.filters import PathFilter
 from honlearn.paths.interner import Interner
 from honlearn.paths.options import ReaderOptions
-from honlearn.paths.paths import PathChunk, Paths
+from honlearn.paths.paths import PathChunk, Paths, check_total
 from honlearn.paths.vocabulary import Vocabulary
 from honlearn.progress import Advance, progress
 
@@ -122,8 +122,7 @@ def collect(stream: PathStream) -> Paths:
         counts = np.concatenate(
             [np.ones(len(c.offsets) - 1, np.int64) if c.counts is None else c.counts for c in chunks]
         )
-        if counts.sum(dtype=np.float64) > 2.0**62:
-            raise InputError(f"{stream.name}: the counts add up to more than 2**62 paths; divide them all")
+        check_total(counts, stream.name)
     codes = np.empty(int(starts[-1]), np.int32)
     for start in starts[-2::-1]:  # from the back, so that each chunk is freed once it is copied
         chunk = chunks.pop()

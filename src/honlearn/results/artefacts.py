@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import FormatError, HonlearnError
+from honlearn.errors import FormatError, HonlearnError, first_line
 from honlearn.results.checked import check_answers
 from honlearn.results.record import NAME
 from honlearn.results.records import digest_of, network_digest
 from honlearn.stored import Fields, parse_json, read_json, read_npz
-from honlearn.stored.parse import first_line
 from honlearn.writing.atomic import atomic_binary, atomic_text
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from honlearn.hon.build import count_grams
 from honlearn.hon.grown_from import GrownFrom
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.without_pairs import with_entities, without_pairs
+from honlearn.hon.network_updates import with_entities
+from honlearn.hon.without_pairs import without_pairs
 from honlearn.paths.pairs import cut_paths
 from honlearn.paths.paths import Paths
 from honlearn.sampling.pairs import Pairs

@@ -12,9 +12,9 @@ import zipfile
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from honlearn.errors import FormatError, MissingFileError
+from honlearn.errors import FormatError, MissingFileError, first_line
 from honlearn.stored.fields import Fields
-from honlearn.stored.parse import ADVICE, first_line, parse_json, shown
+from honlearn.stored.parse import ADVICE, parse_json, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ import reprlib
 from collections import Counter
 from typing import Any
 
-from honlearn.errors import FormatError, InputError, MissingFileError
+from honlearn.errors import FormatError, InputError, MissingFileError, first_line
 
 # Deeper than anything that is written, and far from where recursive code ends.
 MAX_DEPTH = 64
@@ -124,9 +124,3 @@ def _check_depth(value: object) -> None:
 def shown(value: object) -> str:
     """Return a value for an error: short, on one line, whatever its size."""
     return reprlib.repr(value)
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of an error's message, not too long, or its name where it has none."""
-    first = str(error).partition("\n")[0]
-    return (first if len(first) <= 200 else first[:200] + "…") or type(error).__name__

@@ -29,7 +29,7 @@ from honlearn.errors import InputError, ParameterError, listed
 from honlearn.hon.build import GramCounts
 from honlearn.hon.embedding import unit
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.network_updates import add_paths, grow_again, with_entities
+from honlearn.hon.network_updates import add_paths, with_entities
 from honlearn.hon.statistics import GrowParameters
 from honlearn.paths.source import read_paths
 from honlearn.tasks import parameters as check
@@ -127,7 +127,7 @@ class _Networks:
                     f"{self._owner}.update: the network of this model was not grown by a rule that counts "
                     "could follow; give the updated network, or the new paths"
                 )
-            return grow_again(self._source, rule)
+            return self._source.grow_by(rule)
         if isinstance(self._source, _Isolated):
             # No network tells anything of them.
             return with_entities(self.main if old is None else old, self._source)

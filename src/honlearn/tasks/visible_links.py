@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from honlearn.hon.build import GramCounts, count_grams
 from honlearn.hon.grown_from import GrownFrom
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.without_pairs import with_entities, without_pairs
+from honlearn.hon.network_updates import with_entities
+from honlearn.hon.without_pairs import without_pairs
 from honlearn.paths.pairs import cut_paths, known_pairs
 from honlearn.paths.paths import Paths
 from honlearn.tasks.link_split import hide_pairs

@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from honlearn.errors import FormatError, InputError
+from honlearn.errors import FormatError, InputError, first_line
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.formats.rows import edge_rows
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.nodes import SEPARATOR
-from honlearn.stored.parse import first_line, shown
+from honlearn.stored.parse import shown
 from honlearn.writing.atomic import atomic_text
 
 MARK = "# honlearn: white space and % in ids are percent-encoded"

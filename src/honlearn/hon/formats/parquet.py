@@ -12,10 +12,9 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from honlearn.errors import FormatError, HonlearnError, InputError, did_you_mean, listed
+from honlearn.errors import FormatError, HonlearnError, InputError, did_you_mean, first_line, listed
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.stored.parse import first_line
 from honlearn.writing.atomic import atomic_binary
 
 COLUMNS = ("source", "target", "weight")
