@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -188,3 +189,15 @@ def test_entities_have_places_in_the_order_of_their_first_use() -> None:
         assert touched.rows.tolist() == [[7, 2], [3, 9]]
         assert one.tolist() == [[0, -1, 3], [0, 0, 2]]
         assert two.tolist() == [[1, 0], [-1, 1]]
+
+
+def test_threads_at_the_same_time_have_places_of_their_own() -> None:
+    compactor = Compactor(5000)
+    asked = [np.random.default_rng(i).integers(0, 5000, (3, 4000)).astype(np.int32) for i in range(4)]
+
+    def sound(i: int) -> bool:
+        (places,), touched = compactor.compact(asked[i % 4])
+        return np.array_equal(np.take_along_axis(touched.rows, places, 1), asked[i % 4])
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(sound, range(400)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,11 @@ from honlearn.engine.context import ForwardContext
 from honlearn.engine.hashing import hash32_tensor
 from honlearn.engine.runtime import Runtime
 from honlearn.engine.weights import Features
-from honlearn.ensemble.ensemble import Architecture, Ensemble, surroundings
+from honlearn.ensemble.ensemble import Architecture, Ensemble, Surroundings, surroundings
 from honlearn.ensemble.examples import Examples
 from honlearn.ensemble.loop import TrainingOptions
 from honlearn.ensemble.training import Problem, Trainer
+from honlearn.errors import ParameterError
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import GAT, GCN, GCNII, GIN, SAGE, GATv2, Learner, TorchLearner
@@ -364,3 +366,55 @@ def test_learners_train_together_as_alone(name: str, features: str | None) -> No
         for key, tensor in trained(kind, [place], values).items():
             # Which rows are computed depends on all learners' roots, and with it the last bits of sums.
             torch.testing.assert_close(tensor[0], state[key][place], rtol=1e-4, atol=1e-5)
+
+
+@every_mask
+@pytest.mark.parametrize("name", ["sage mean", "sage max", "gin"])
+def test_rows_of_each_learner_are_read_by_tensor_operations_too(
+    name: str, masked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A learner whose roots are near a hub has more rows; those of the others are filled up with an empty one.
+    ring = [(f"v{i:02d}", f"v{(i + 1) % 60:02d}") for i in range(60)]
+    hon = from_edges(*zip(*ring, *[("v00", f"w{i}") for i in range(9)], strict=True))
+    model = made(learner(name, mask_self=masked), hon=hon)
+    (near,) = around(hon, model, False).of_kind
+    own = Surroundings((near.with_own_rows(),))
+    assert bool((own.of_kind[0].hops(ROOTS, STREAMS, 0)[0].rows == hon.n_nodes).any()) == masked
+    got = model.represent(ROOTS, own, context(3))
+    monkeypatch.setattr(propagate, "is_compiled", lambda tensor: False)
+    assert_near(model.represent(ROOTS, own, context(3)), got, name)
+
+
+@pytest.mark.parametrize("name", ["sage mean", "gin"])
+def test_one_fan_out_is_one_layer(name: str) -> None:
+    one, same = (learner(name, depth=1, fan_outs=given) for given in (3, (3,)))
+    one.check()
+    model = made(one)
+    got, expected = (
+        model.represent(ROOTS, Surroundings((kind.neighborhood(HON, kind.mask(False)),)), context(3))
+        for kind in (one, same)
+    )
+    assert torch.equal(got, expected)
+    with pytest.raises(ParameterError, match="must have one number for each of the 2 layers"):
+        learner(name, fan_outs=3).check()
+
+
+def test_the_highest_power_leaves_no_row_of_nothing_undefined() -> None:
+    # Without the way back all shares of C|A vanish in float32.
+    hon = from_edges(["A", "C|A", "C|A", "D"], ["C|A", "A", "D", "A"], [2**20, 2**20, 1, 1])
+    kind = SAGE(widths=(6, 6), edge_power=10).resolved("nodes")
+    model = made(kind, hon=hon)
+    h = model.represent(np.zeros((3, 1), np.int32), around(hon, model, False), context(3))
+    assert bool(torch.isfinite(h).all())
+
+
+def test_threads_that_call_a_torch_learner_at_once_do_not_share_its_weights() -> None:
+    model = made(learner("torch"))
+    near = around(HON, model, False)
+    own = [model.represent(ROOTS + i, near, context(3)) for i in range(2)]
+
+    def same(i: int) -> bool:
+        return torch.equal(model.represent(ROOTS + i % 2, near, context(3)), own[i % 2])
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(same, range(200)))

@@ -347,3 +347,48 @@ def test_the_largest_and_smallest_weights_give_probabilities(weights: tuple[floa
         names, [i % 3 for i in range(30)]
     )
     assert np.allclose(model.predict_proba(names).sum(axis=1), 1)
+
+
+# --- examples ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", ["sage", "auto"])
+def test_an_example_that_is_there_twice_weighs_twice_and_is_held_back_as_one(learner: str) -> None:
+    # Labels at random: whatever is predicted of those held back is chance, unless a copy told.
+    _, nodes, _ = communities()
+    y = np.random.default_rng(0).integers(0, 3, len(nodes)).astype(str)
+    short = {"learner": learner, "max_epochs": 4, "path_features": 0, "kernel_share": 0}
+    twice = classifier(**short).fit(np.tile(nodes, 2), np.tile(y, 2))
+    once = classifier(**short).fit(nodes, y, sample_weight=np.full(len(y), 2.0))
+    assert twice.predict_proba(nodes).tobytes() == once.predict_proba(nodes).tobytes()
+    assert twice.held_back_.nodes.tolist() == once.held_back_.nodes.tolist()
+    assert twice.fit_facts_.examples == len(nodes)
+    assert twice.fit_facts_.scores == once.fit_facts_.scores
+
+
+def test_examples_that_weigh_nothing_are_not_held_back_either() -> None:
+    _, nodes, y = communities()
+    weight = np.where(REST, 0.0, 1.0)
+    wrong = np.where(REST, "oak", y)
+    given = classifier(max_epochs=4).fit(nodes, wrong, sample_weight=weight)
+    left_out = classifier(max_epochs=4).fit(nodes[TRAIN], y[TRAIN])
+    assert given.predict_proba(nodes).tobytes() == left_out.predict_proba(nodes).tobytes()
+    assert given.predict_set(nodes).sizes.tolist() == left_out.predict_set(nodes).sizes.tolist()
+
+
+def test_examples_may_come_from_iterators() -> None:
+    _, nodes, y = communities()
+    plain = classifier(max_epochs=2).fit(nodes, y)
+    given = classifier(max_epochs=2).fit(iter(nodes), iter(y))
+    assert given.predict_proba(nodes).tobytes() == plain.predict_proba(nodes).tobytes()
+    assert plain.predict(name for name in nodes[:3]).tolist() == plain.predict(nodes[:3]).tolist()
+    assert plain.predict(dict.fromkeys(nodes[:3]).keys()).tolist() == plain.predict(nodes[:3]).tolist()
+
+
+def test_nothing_is_asked_of_no_node() -> None:
+    _, nodes, y = communities()
+    model = classifier(max_epochs=1).fit(nodes, y)
+    assert model.embed([]).shape == (0, model.embed(nodes[:1]).shape[1])
+    assert model.predict_proba([]).shape == (0, 3)
+    assert model.member_proba([]).shape == (3, 0, 3)
+    assert model.predict([]).shape == model.entropy([]).shape == model.disagreement([]).shape == (0,)

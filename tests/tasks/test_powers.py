@@ -18,7 +18,7 @@ from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import SAGE
 from honlearn.learners.base import USUAL_POWER
-from honlearn.tasks.choice import Candidate
+from honlearn.tasks.choice import Candidate, Choice
 from honlearn.tasks.held import HeldOutScore
 from honlearn.tasks.node_fit import POWERS, NodeFitting
 
@@ -177,3 +177,23 @@ def test_other_words_are_refused() -> None:
         make_classifier(hon, **SHORT, edge_power="outo").fit(nodes, y)
     with pytest.raises(ParameterError, match=r"'edge_power' parameter of SAGE .* number .* Got 'auto'"):
         hl.DGELinkPredictor(hon, SAGE(widths=(4, 4), edge_power="auto"), n_learners=1).fit()
+
+
+def test_a_fit_that_was_stopped_leaves_nothing_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, names, labels = loud()
+
+    def made() -> Any:
+        return make_classifier(network, **{**SHORT, "edge_power": "auto", "max_epochs": 2})
+
+    model = made()
+    with monkeypatch.context() as patched:
+        patched.setattr(Choice, "best", lambda *given: interrupted())
+        with pytest.raises(KeyboardInterrupt, match="now"):
+            model.fit(names, [name[-1] for name in names])
+    assert not {"_choice", "_readings", "_one_step", "_notes"} & vars(model).keys()
+    again, alone = model.fit(names, labels), made().fit(names, labels)
+    assert again.selection_results_["loss"].tolist() == alone.selection_results_["loss"].tolist()
+
+
+def interrupted() -> None:
+    raise KeyboardInterrupt("now")

@@ -24,7 +24,7 @@ from honlearn.baselines.graph import Graph
 from honlearn.baselines.pair_head import PairBatches, PairHead
 from honlearn.baselines.training import Losses, ModuleLoop, Validate, stream
 from honlearn.engine.adjacency import DIRECTIONS
-from honlearn.ensemble.examples import split
+from honlearn.ensemble.examples import Examples, split
 from honlearn.ensemble.fitting import histories, train_twice
 from honlearn.ensemble.learner_training import Schedule
 from honlearn.ensemble.loop import TrainingOptions
@@ -192,13 +192,17 @@ class NodeModel(nn.Module):
 
 
 class NeuralClassifier(NodeBaseline, Neural):
-    """Node classification by a graph's encoder, full batch: one step an epoch."""
+    """Node classification by a graph's encoder, full batch: one step per epoch.
+
+    A node that is named twice with one label counts once, so that no copy of it is validated on.
+    """
 
     def _module(self, graph: Graph) -> NodeModel:
         return NodeModel(self._encoder(graph), len(self.classes_))
 
     def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
-        graph = self._graph()
+        graph, examples = self._graph(), Examples(nodes, codes, np.ones(len(nodes), np.float32)).once()
+        nodes, codes = examples.nodes, examples.labels
 
         def task(module: NodeModel, whole: bool) -> tuple[Losses, Validate | None]:
             fraction = 0.0 if whole else self.validation_fraction

@@ -171,13 +171,16 @@ class SingleClassifier(Single, NodeBaseline):
     def fit(self, X: Names, y: Labels, sample_weight: Weights | None = None) -> Any:
         """Train on the nodes named in X with labels y; other nodes of the network take part unlabelled."""
         self._sample_weight = sample_weight
-        return super().fit(X, y)
+        try:
+            return super().fit(X, y)
+        finally:
+            del self._sample_weight
 
     def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
         given = (self.parameter_object("training").class_weight, self._sample_weight, self.classes_, codes)
         weights = check.example_weights(type(self).__name__, *given)
-        examples, model, run = Examples(nodes, codes, weights), self._model(), self._runtime()
-        options = self._options(model.shape.kinds[0], len(nodes))
+        examples, model, run = Examples(nodes, codes, weights).once(), self._model(), self._runtime()
+        options = self._options(model.shape.kinds[0], len(examples))
         with run.threads():
             fitted = model.fit(run, examples, options, self._fingerprints(*examples.arrays()))
         self._complete(fitted, model.shape, options)

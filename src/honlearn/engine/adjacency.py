@@ -14,6 +14,7 @@ from scipy import sparse
 
 from honlearn.errors import check_choice
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.jit import Floats
 
 DIRECTIONS = ("in", "out", "both")
 
@@ -119,10 +120,19 @@ def without(rows: Rows, entity: NDArray[np.int32], is_mean: bool) -> Rows:
     kept = rows.indices[0] != entity[row]
     row, indices, weights = row[kept], rows.indices[0, kept], rows.weights[0, kept]
     if is_mean:
-        total = np.bincount(row, weights, minlength=len(entity))
-        weights = (weights / total[row]).astype(np.float32)
+        weights = shares_of_rows(row, weights, len(entity))
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(entity)))])
     return Rows(indptr.astype(np.int64), indices[None], weights[None])
+
+
+def shares_of_rows(row: NDArray[np.integer[Any]], weights: Floats, count: int) -> Floats:
+    """Return the weights of entries over the sum of their row, one of `count`.
+
+    Under a high power the weights that are left in a row may all be 0 in float32: then they stay so.
+    """
+    total = np.bincount(row, weights, minlength=count)[row]
+    shares = np.divide(weights, total, out=np.zeros(len(weights)), where=total > 0)
+    return shares.astype(np.float32)
 
 
 def stacked(upper: Rows, lower: Rows) -> Rows:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.engine.adjacency import Rows, single
+from honlearn.engine.adjacency import Rows, shares_of_rows, single
 from honlearn.engine.neighborhoods import ExactNeighborhood
 
 
@@ -105,8 +105,7 @@ def _read(
     kept = copies.players.kept(entity[copy], neighbor, copies.groups[copy])
     copy, places, weights = copy[kept], places[kept], weights[kept]
     if near.is_mean:
-        total = np.bincount(copy, weights, minlength=len(rows))
-        weights = (weights / total[copy]).astype(np.float32)
+        weights = shares_of_rows(copy, weights, len(rows))
     return np.bincount(copy, minlength=len(rows)), places, weights
 
 

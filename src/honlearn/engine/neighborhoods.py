@@ -281,7 +281,10 @@ class ExactNeighborhood:
 
 
 def _doubled(rows: Rows) -> Rows:
-    """Return the n rows, an empty one, and the n rows again; the entries are there once."""
+    """Return the n rows, an empty one, and the n rows again; the entries are there once.
+
+    So the empty row in between ends before it begins: at 0, where the first of the n begins again.
+    """
     return rows._replace(indptr=np.concatenate([rows.indptr, rows.indptr]))
 
 

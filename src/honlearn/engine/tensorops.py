@@ -34,7 +34,8 @@ class _Entries(NamedTuple):
 def _entries(part: Rows, rows: NDArray[np.int32], learners: int) -> _Entries:
     rows = np.broadcast_to(rows, (learners, rows.shape[1]))
     start = part.indptr[rows].ravel()
-    count = part.indptr[rows + 1].ravel() - start
+    # An empty row may end before it begins (see neighborhoods._doubled).
+    count = np.maximum(part.indptr[rows + 1].ravel() - start, 0)
     target = np.repeat(np.arange(rows.size), count)
     entry = np.arange(len(target)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(start, count)
     learner = target // rows.shape[1]

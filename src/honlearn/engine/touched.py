@@ -69,26 +69,32 @@ def _forget(place: NDArray[np.int32], rows: NDArray[np.int32], count: int) -> No
 
 
 class Compactor:
-    """Gives entities their places; its memory of V numbers is used again and again."""
+    """Gives entities their places; its memory of V numbers is used again and again.
+
+    Threads that predict at the same time have memory of their own, taken from a list of what is free.
+    """
 
     def __init__(self, n_entities: int) -> None:
-        self._place = np.full(n_entities, -1, np.int32)
+        self.n_entities = n_entities
+        self._free: list[NDArray[np.int32]] = []
 
     def compact(self, *parts: NDArray[np.int32]) -> tuple[list[NDArray[np.int32]], Touched]:
         """Return the entries [L, E] of each part as places, and the entity of each place.
 
         An entry e + V, the features of entity e, becomes U + its place.
         """
-        size, learners = len(self._place), len(parts[0])
+        size, learners = self.n_entities, len(parts[0])
+        place = self._free.pop() if self._free else np.full(size, -1, np.int32)
         parts = tuple(np.array(part, np.int32, order="C") for part in parts)
         most = min(size, sum(part.shape[1] for part in parts))
         rows, counts = np.zeros((learners, most), np.int32), np.zeros(learners, np.int64)
         for learner in range(learners):
             count = 0
             for part in parts:
-                count = _places(part[learner], self._place, rows[learner], size, count)
-            _forget(self._place, rows[learner], count)
+                count = _places(part[learner], place, rows[learner], size, count)
+            _forget(place, rows[learner], count)
             counts[learner] = count
+        self._free.append(place)
         used = max(int(counts.max(initial=0)), 1)
         out = [np.where(part < -1, used - 2 - part, part) for part in parts]
         return out, Touched(np.ascontiguousarray(rows[:, :used]), counts)

@@ -21,6 +21,7 @@ from honlearn.ensemble.loop import TrainingOptions
 from honlearn.errors import InputError
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner
+from honlearn.learners.sage import fan_outs_of
 from honlearn.sizes import parse_size, shown_size
 
 # Bytes by edge of whole neighbourhoods (rows of nodes and of entities, both ways), and of sampling tables.
@@ -80,7 +81,7 @@ def _of_kind(
     one = Architecture("bag", False, 1, shape.n_classes, shape.n_entities, (kind,))
     numbers = count_parameters(empty_ensemble(one, 0, [0], features))
     width, entities = sum(kind.layer_widths[:1]), shape.n_entities
-    fan_outs = getattr(kind, "fan_outs", None)
+    fan_outs = fan_outs_of(kind)
     roots = min(options.batch_size, n_examples)
     row_wise = fan_outs is not None and entities >= ROW_WISE_FROM
     n_features = 0 if features is None else features.shape[1]
@@ -92,7 +93,7 @@ def _of_kind(
         tables = entities
     else:
         edges = _SAMPLED_EDGE * network.n_edges
-        entries = _entries(roots, list(fan_outs))
+        entries = _entries(roots, fan_outs)
         # Places, weights and masks of the entries, and the rows of the layer above.
         activations = entries * (width // 4 + 16)
         tables = min(entities, entries)
@@ -105,7 +106,7 @@ def _of_kind(
     return Estimate(shape.n_learners, shared, 4 * numbers, 4 * (moments + best + saved + activations))
 
 
-def _entries(roots: int, fan_outs: list[int]) -> int:
+def _entries(roots: int, fan_outs: Sequence[int]) -> int:
     """Return how many look-ups the trees under these roots have."""
     level = total = roots
     for fan_out in fan_outs:

@@ -24,7 +24,7 @@ from honlearn.engine.weights import Generators, glorot, split_width, zeros
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners.base import Inputs, Learner, Stack
 from honlearn.learners.layers import Layer, LayerShape, LayerStack
-from honlearn.learners.sage import SAGE, check_fan_outs
+from honlearn.learners.sage import SAGE, check_fan_outs, fan_outs_of
 
 
 class GINLayer(Layer):
@@ -99,12 +99,12 @@ class GIN(Learner):
     mask_self
         Whether a labelled root is kept from reading its own identity; None is what suits the task.
     fan_outs
-        Neighbours that each layer draws; None reads all.
+        Neighbours that each layer draws; one number is one layer, None reads all.
     normalize
         Whether representations have unit length; None is what suits the task.
     """
 
-    fan_outs: Sequence[int] | None = None
+    fan_outs: int | Sequence[int] | None = None
     normalize: bool | None = None
 
     kind: ClassVar[str] = "gin"
@@ -123,8 +123,9 @@ class GIN(Learner):
 
     def neighborhood(self, network: HigherOrderNetwork, mask: SelfMask) -> Neighborhood:
         """Return whole or sampled neighbourhoods, in- and out-neighbours apart."""
-        if self.fan_outs is not None:
-            return SampledNeighborhood(network, self.fan_outs, True, self.power, mask)
+        fan_outs = fan_outs_of(self)
+        if fan_outs is not None:
+            return SampledNeighborhood(network, fan_outs, True, self.power, mask)
         sums = directed_sums(network, self.power)
         return ExactNeighborhood(network, len(self.layer_widths), sums, mask)
 

@@ -170,7 +170,7 @@ class SAGE(Learner):
     aggregator
         ``"mean"`` or ``"max"`` of the neighbours.
     fan_outs
-        Neighbours that each layer draws; None reads all.
+        Neighbours that each layer draws; one number is one layer, None reads all.
     normalize
         Whether representations have unit length; None is what suits the task.
 
@@ -181,7 +181,7 @@ class SAGE(Learner):
     """
 
     aggregator: str = "mean"
-    fan_outs: Sequence[int] | None = None
+    fan_outs: int | Sequence[int] | None = None
     normalize: bool | None = None
 
     kind: ClassVar[str] = "sage"
@@ -212,8 +212,9 @@ class SAGE(Learner):
 
     def neighborhood(self, network: HigherOrderNetwork, mask: SelfMask) -> Neighborhood:
         """Return whole or sampled neighbourhoods, in- and out-neighbours apart."""
-        if self.fan_outs is not None:
-            return SampledNeighborhood(network, self.fan_outs, False, self.power, mask)
+        fan_outs = fan_outs_of(self)
+        if fan_outs is not None:
+            return SampledNeighborhood(network, fan_outs, False, self.power, mask)
         means = directed_means(network, self.power)
         return ExactNeighborhood(network, len(self.layer_widths), means, mask)
 
@@ -226,12 +227,25 @@ class SAGE(Learner):
 _MOST_SAMPLED = 6
 
 
+def fan_outs_of(learner: Any) -> tuple[int, ...] | None:
+    """Return the fan-out of each layer, None where whole neighbourhoods are read.
+
+    >>> fan_outs_of(SAGE(widths=64, fan_outs=8)), fan_outs_of(SAGE(fan_outs=[64, 1])), fan_outs_of(SAGE())
+    ((8,), (64, 1), None)
+    """
+    given = getattr(learner, "fan_outs", None)
+    if given is None:
+        return None
+    return tuple(given) if hasattr(given, "__len__") else (given,)
+
+
 def check_fan_outs(learner: Any) -> None:
     """Raise unless there is one fan-out, at least 1, for each layer, or none at all."""
-    if learner.fan_outs is None:
+    if learner.fan_outs is not None:
+        check_sequence(learner.name, "fan_outs", learner.fan_outs)
+    numbers = fan_outs_of(learner)
+    if numbers is None:
         return
-    check_sequence(learner.name, "fan_outs", learner.fan_outs)
-    numbers = learner.fan_outs if hasattr(learner.fan_outs, "__len__") else (learner.fan_outs,)
     if len(numbers) != len(learner.layer_widths):
         raise ParameterError(
             f"The 'fan_outs' parameter of {learner.name} must have one number for each of the "

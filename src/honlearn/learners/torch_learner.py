@@ -12,6 +12,7 @@ saving and pooling are those of the built-in learners.
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -31,6 +32,7 @@ from honlearn.errors import ParameterError, check_integer
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners.base import Inputs, Learner, Stack
 
+_ONE_CALL = threading.RLock()
 # Entities whose identity is hidden together when a model predicts, as those of a batch are in training.
 _GROUPS = 8
 
@@ -118,7 +120,6 @@ class TorchStack(Stack):
         """Return the module's rows [N, d] for one learner, the identities of `hidden` entities masked."""
         device = ctx.run.device
         module, x = self._template[0], self._inputs(learner, near, ctx, hidden)
-        module.train(ctx.training)
 
         def own(names: Mapping[str, str]) -> dict[str, torch.Tensor]:
             stacked = {name: getattr(self, flat) for flat, name in names.items()}
@@ -127,8 +128,10 @@ class TorchStack(Stack):
         arguments = [x, near.edge_index.to(device)]
         if self._takes_weights:
             arguments.append(near.edge_weight.to(device))
-        # The module's random numbers depend on the learner and the step only.
-        with _stream(int(ctx.streams[learner] ^ np.uint64(ctx.step)), device):
+        # The module's random numbers depend on the learner and the step only. It lends its own weights' places
+        # to the learner, and torch has one generator for all threads: so one call at a time.
+        with _ONE_CALL, _stream(int(ctx.streams[learner] ^ np.uint64(ctx.step)), device):
+            module.train(ctx.training)
             h = functional_call(module, own(self.names) | own(self.buffer_names), tuple(arguments))
         if not isinstance(h, torch.Tensor) or h.shape != (len(x), self.width):
             got = tuple(h.shape) if isinstance(h, torch.Tensor) else type(h).__name__

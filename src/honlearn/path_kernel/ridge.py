@@ -73,19 +73,8 @@ def fit_kernel(vectors: Rows, examples: Examples, n_classes: int, seed: int) -> 
 
 def shuffled(examples: Examples, seed: int) -> Examples:
     """Return the examples once each, in random order: the first ones are landmarks."""
-    examples = _once(examples)
+    examples = examples.once()
     return examples.take(generator(seed, "reading").permutation(len(examples)))
-
-
-def _once(examples: Examples) -> Examples:
-    """Return each label of each entity once, with all its weight: a twin would tell what is left out."""
-    pairs = np.stack([examples.nodes.astype(np.int64), examples.labels])
-    _, first, which = np.unique(pairs, axis=1, return_index=True, return_inverse=True)
-    if len(first) == len(examples):
-        return examples
-    weights = np.bincount(which.ravel(), examples.weights).astype(np.float32)
-    order = np.argsort(first)
-    return Examples(examples.nodes[first[order]], examples.labels[first[order]], weights[order])
 
 
 def _standardised(vectors: Rows) -> tuple[Rows, Rows, Rows]:

@@ -87,7 +87,7 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
     # What parameters and arguments come to on `network_`, all of it checked; a subclass's.
     _prepare: Callable[..., Any]
     _model: Callable[..., NodeModel | PairModel]
-    # The candidates of this fit.
+    # The candidates of this fit, as long as it lasts.
     _choice: Choice
 
     if TYPE_CHECKING:
@@ -122,8 +122,8 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
             self.network_ = check.network(self._owner, self.network, asked)
 
     def _forget_choices(self) -> None:
-        """Remove what an earlier fit has chosen; this one may have nothing to choose."""
-        for name in ("selection_results_", "edge_power_"):
+        """Remove what an earlier fit has chosen, also one that was stopped; this one may choose nothing."""
+        for name in ("selection_results_", "edge_power_", "_choice"):
             self.__dict__.pop(name, None)
         self.path_vectors_, self.counts_ = None, None
 

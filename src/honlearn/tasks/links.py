@@ -197,6 +197,7 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
                 lambda phase: self._fingerprint(phase, trained.arrays()),
                 grows=bool(self._reads.folds),
             )
+        self.__dict__.pop("_choice", None)
         self.classes_ = np.array([0, 1])
         self.n_linked_ = int(given.balanced.labels.sum())
         self._scaling = trained.scaling

@@ -76,14 +76,16 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
     def _fit(self, X: Names, y: Labels, sample_weight: Weights | None) -> None:
         self.seed_ = root_seed(self.random_state)
         self._readings, self._one_step, self._notes = {}, {}, []
-        with self._on_executor():
-            fit = self._fit_pool if self._is_auto() else self._fit_plain
-            fit(X, y, sample_weight)
+        try:
+            with self._on_executor():
+                fit = self._fit_pool if self._is_auto() else self._fit_plain
+                fit(X, y, sample_weight)
+            self.notes_ = tuple(self._notes)
+        finally:
+            for name in ("_readings", "_one_step", "_notes", "_choice"):
+                self.__dict__.pop(name, None)
         self.n_parameters_ = sum(one.n_parameters for one in self.components_)
         self.in_fit_ = np.ones(self.network_.n_entities, bool)
-        self.notes_ = tuple(self._notes)
-        del self._readings, self._one_step, self._notes
-        self.__dict__.pop("_choice", None)
 
     def _is_auto(self) -> bool:
         """Return whether learners are chosen; they are for bags, whose members predict on their own."""
@@ -93,13 +95,14 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
     # --- what both ways share ------------------------------------------------------------------------
 
     def _prepare(self, X: Names, y: Labels, sample_weight: Weights | None) -> Prepared:
-        """Return the classes and examples; every parameter is checked, before anything is searched for."""
+        """Return the classes and examples, each of these once; every parameter is checked before a search."""
         nodes = check.node_codes(self._owner, self.network_, X, "fit")
         classes, codes = check.class_codes(y, len(nodes))
         training = self.parameter_object("training")
         weights = check.example_weights(self._owner, training.class_weight, sample_weight, classes, codes)
-        self._check(len(classes), len(nodes))
-        return Prepared(classes, Examples(nodes, codes, weights))
+        examples = Examples(nodes, codes, weights).once()
+        self._check(len(classes), len(examples))
+        return Prepared(classes, examples)
 
     def _check(self, n_classes: int, n_nodes: int) -> None:
         """Raise a ParameterError for a parameter that is out of range."""
@@ -149,7 +152,7 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         return fit_kernel(reading.kernel.values, prepared.examples, len(prepared.classes), self.seed_)
 
     def _count_examples(self, examples: tuple[Any, ...]) -> int:
-        return len(examples[0])
+        return len(self._prepare(*examples).examples)
 
     def _search(
         self, examples: tuple[Any, ...], candidate: Candidate, learners: Sequence[int]

@@ -6,7 +6,7 @@ that predicts classes, probabilities, the prediction of each member, and how far
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -167,6 +167,8 @@ class DGEClassifier(NodeFitting):
             The weight of each example; None is 1 for all.
         """
         clock = Clock()
+        # Examples are read more than once, which an iterator does not survive.
+        X, y = (list(given) if isinstance(given, Iterator) else given for given in (X, y))
         self._fit(X, y, sample_weight)
         classes, known = self._prepare(X, y, sample_weight)
         facts, held = clock.facts("nodes", classes[known.labels], known.nodes), self.held_back_.known()
@@ -322,6 +324,9 @@ class DGEClassifier(NodeFitting):
             Names of entities, one for each row of the result.
         """
         nodes, inferences = self._inferences(X, "embed")
+        if not len(nodes):
+            # The width is known of a representation alone.
+            return self.embed([self.network_.vocabulary[0]])[:0]
         with inferences[0].run.threads():
             return np.concatenate([inference.embed(nodes) for inference in inferences], axis=1)
 
