@@ -7,6 +7,7 @@ four characteristics. Negative changes are gains of the first model.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,20 +68,22 @@ def change_facts(
     ours: Mapping[tuple[int, str], float],
     theirs: Mapping[tuple[int, str], float],
 ) -> list[dict[str, Any]]:
-    """Return one fact for each node that both have tested: its characteristics, losses and their change."""
+    """Return one fact for each node that both have tested: its characteristics, losses and their change.
+
+    Losses are means over the seeds that both have: a node that is tested by several is one point of a
+    regression.
+    """
     known = node_facts(source)
-    return [
-        {
-            "node": node,
-            "seed": seed,
-            **known[node],
-            "loss": ours[seed, node],
-            "other_loss": theirs[seed, node],
-            "change": ours[seed, node] - theirs[seed, node],
-        }
-        for seed, node in ours
-        if (seed, node) in theirs
-    ]
+    both: dict[str, list[tuple[float, float]]] = {}
+    for (seed, node), loss in ours.items():
+        if (seed, node) in theirs:
+            both.setdefault(node, []).append((loss, theirs[seed, node]))
+    facts = []
+    for node, pairs in both.items():
+        loss, other = (statistics.fmean(values) for values in zip(*pairs, strict=True))
+        own = {"seeds": len(pairs), **known[node], "loss": loss, "other_loss": other}
+        facts.append({"node": node, **own, "change": loss - other})
+    return facts
 
 
 @dataclass(frozen=True)

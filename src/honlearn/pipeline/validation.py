@@ -17,6 +17,7 @@ from honlearn.errors import InputError
 from honlearn.experiments.evaluate import Job, ModelSpec, NodeData, evaluate, plan
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.runner import Watch
+from honlearn.results.metrics import LEAST_PAIRS
 from honlearn.results.record import Record
 from honlearn.results.summary import compare, summarise, write_summary
 
@@ -101,7 +102,7 @@ def _validation(data: NodeData, records: Sequence[Record]) -> Validation:
     return Validation(
         _spread(ours),
         _spread(first) if both else None,
-        compare(ours, first, "micro_f1") if both else None,
+        compare(ours, first, "micro_f1") if both and len(ours) >= LEAST_PAIRS else None,
         max(Counter(data.labels).values()) / len(data.labels),
         fmean(covered) if covered else None,
         len({record.configuration.fold for record in ours}),

@@ -30,8 +30,8 @@ def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list
 
     A model whose learner is not the usual one is called after both, ``"dge-bag (gat)"``.
     It has ``<score>_mean`` and ``<score>_std`` (over folds and seeds, n − 1; None for a single record),
-    for coverages also ``_low`` and ``_high``, their binomial interval (95 %) over all test nodes,
-    the number of records, and ``p_value``: of the first of `scores` (micro F1 for nodes) against the first
+    for coverages also ``_low`` and ``_high``, their binomial interval (95 %) over all test nodes (each counts
+    once, however many seeds tested it), the number of records, and ``p_value``: of the first of `scores` (micro F1 for nodes) against the first
     model, paired by seed and fold; None for the first model and where fewer than two pairs are there.
     """
     groups: dict[tuple[str, str], list[Record]] = {}
@@ -55,18 +55,35 @@ def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list
 
 
 def _pooled_interval(group: Sequence[Record], score: str) -> tuple[float | None, float | None]:
-    """Return the 95 % interval of a coverage over the test nodes of all records that have it."""
-    known = [(record.scores.get(score), record.sizes.test) for record in group]
-    found = [(share, size) for share, size in known if share is not None and size]
-    if not found:
+    """Return the 95 % interval of a coverage over the test nodes of all records that have it.
+
+    Another seed tests the same nodes again, which are no new observations: hits and nodes are means over
+    seeds.
+    """
+    known = [
+        (share, record.sizes.test, record.configuration.seed)
+        for record in group
+        if (share := record.scores.get(score)) is not None and record.sizes.test
+    ]
+    if not known:
         return None, None
-    return coverage_interval(sum(share * size for share, size in found), sum(size for _, size in found))
+    seeds = len({seed for *_, seed in known})
+    hits = sum(share * size for share, size, _ in known) / seeds
+    return coverage_interval(hits, sum(size for _, size, _ in known) / seeds)
 
 
 def compare(ours: Sequence[Record], theirs: Sequence[Record], score: str = "micro_f1") -> float | None:
     """Return the p-value of the difference in a score over the (seed, fold) that both have."""
-    both = pairs(ours, theirs)
-    if not both:
+    return paired_p_value(pairs(ours, theirs), score)
+
+
+def paired_p_value(both: Sequence[tuple[Record, Record]], score: str) -> float | None:
+    """Return the p-value of the corrected resampled t-test over paired records.
+
+    None where there are fewer than two, and where all of them test the same examples, so that their spread
+    says nothing of others.
+    """
+    if not all(one.configuration.is_resampled for one, _ in both) or not both:
         return None
     differences = [one.score(score) - other.score(score) for one, other in both]
     return corrected_t_test(differences, statistics.fmean(one.test_share for one, _ in both))
