@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from report_cases import EVIL, content_of, link_run, next_run, small_labels, small_network, write_run
+from sklearn.metrics import average_precision_score
 
 from honlearn.errors import FormatError, InputError, MissingFileError
 from honlearn.hon.edgelist import from_edges
@@ -123,6 +124,17 @@ def test_pairs_of_equal_degrees_are_worth_no_more_for_being_listed_first() -> No
         found = degree_average_precision(ring, [pairs[i] for i in order], truth[order])
         assert found == pytest.approx(0.5)  # every product is 1: half of the pairs are linked
     assert degree_average_precision(ring, [["A", "nobody"]], truth[:1]) is None
+    draw = np.random.default_rng(2)
+    names = [f"n{i}" for i in range(12)]
+    ends = np.unique(draw.choice(names, (40, 2)), axis=0)
+    network = from_edges(*ends.T.tolist(), [1] * len(ends))
+    asked = draw.choice(list(network.vocabulary.names), (30, 2)).tolist()
+    first, linked = network.first_order(), draw.integers(0, 2, 30)
+    place = {name: code for code, name in enumerate(first.vocabulary.names)}
+    products = [np.diff(first.indptr)[place[u]] * np.diff(first.in_indptr)[place[v]] for u, v in asked]
+    assert degree_average_precision(network, asked, linked) == pytest.approx(
+        average_precision_score(linked, products)
+    )
 
 
 def test_links_have_pairs_a_curve_and_new_links(tmp_path: Path) -> None:

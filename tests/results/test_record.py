@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from honlearn.errors import FormatError
+from honlearn.results.calibration import coverage_interval
 from honlearn.results.record import ChosenNetwork, Configuration, DataDigests, Record, Sizes, Times
 from honlearn.results.records import digest_of
-from honlearn.results.calibration import coverage_interval
 from honlearn.results.summary import compare, pairs, summarise
 
 # Lines as version 0.1 wrote them: on nodes with a choice and a search, and on links.
@@ -134,7 +134,9 @@ def test_links_that_come_later_are_the_same_in_each_repetition_and_have_no_p_val
 def test_another_seed_tests_the_same_nodes_and_makes_no_interval_of_coverage_narrower() -> None:
     def records(seeds: int) -> list[Record]:
         return [
-            Record(f"{seed}-{fold}", Configuration("gcn", "gk", seed, fold), {"coverage_90": 0.9}, Sizes(80, 20))
+            Record(
+                f"{seed}-{fold}", Configuration("gcn", "gk", seed, fold), {"coverage_90": 0.9}, Sizes(80, 20)
+            )
             for seed in range(seeds)
             for fold in range(5)
         ]

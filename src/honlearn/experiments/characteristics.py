@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.experiments.diversity import answers_of, losses, tested
+from honlearn.experiments.diversity import answers_of, tested
 from honlearn.experiments.sources import Source
 from honlearn.hon.summary import node_homophily
+from honlearn.results.metrics import losses
 from honlearn.results.record import Record
 
 # Name, label of the axis, and whether it is counted on a logarithmic scale (of 1 + count).
@@ -55,7 +56,7 @@ def node_losses(folder: Path, records: Sequence[Record]) -> dict[tuple[int, str]
     found = {}
     for record, answers in answers_of(folder, records):
         truth, proba, _ = tested(answers)
-        loss = losses(np.asarray(proba)[None], truth)[0]
+        loss = losses(truth, proba)
         seed = record.configuration.seed
         found.update(
             {(seed, node): float(value) for node, value in zip(answers.about["nodes"], loss, strict=True)}

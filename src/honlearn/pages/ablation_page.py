@@ -20,6 +20,7 @@ from honlearn.experiments.tables import Table, p_text, signed, spread
 from honlearn.pages.descriptions import DESCRIPTIONS
 from honlearn.pages.run_folders import RunFolder, read_runs
 from honlearn.pages.template import write_page
+from honlearn.results.metrics import mean_and_deviation
 from honlearn.results.record import ChosenNetwork, Record, required
 from honlearn.writing.atomic import atomic_text
 
@@ -204,8 +205,7 @@ def _mean(records: Sequence[Record], score: str) -> float:
 
 
 def _spread(records: Sequence[Record], score: str) -> str:
-    values = [record.score(score) for record in records]
-    return spread(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None)
+    return spread(*mean_and_deviation([record.score(score) for record in records]))
 
 
 def _structure(chosen: ChosenNetwork) -> str:

@@ -70,14 +70,18 @@ def _leading(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
 
 def precision_recall(truth: NDArray[Any], linked: NDArray[Any]) -> list[list[float]]:
     """Return points [recall, precision, threshold] from the surest pair on, at most :data:`POINTS`."""
-    order = np.argsort(-linked, kind="stable")
-    found = np.cumsum(truth[order])
-    number = np.arange(1, len(order) + 1)
-    last = np.append(np.diff(linked[order]) != 0, True)  # pairs of equal probability come together
-    precision, recall = (found / number)[last], (found / max(int(found[-1]), 1))[last]
-    threshold = linked[order][last]
+    recall, precision, threshold = _curve(truth, linked)
     picked = np.unique(np.linspace(0, len(recall) - 1, min(POINTS, len(recall))).round().astype(int))
     return [[float(recall[i]), float(precision[i]), float(threshold[i])] for i in picked]
+
+
+def _curve(truth: NDArray[Any], score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return recall, precision and threshold, the largest score first; equal scores come together."""
+    order = np.argsort(-score, kind="stable")
+    found = np.cumsum(truth[order])
+    number = np.arange(1, len(order) + 1)
+    last = np.append(np.diff(score[order]) != 0, True)
+    return (found / max(int(found[-1]), 1))[last], (found / number)[last], score[order][last]
 
 
 def degree_average_precision(
@@ -89,12 +93,11 @@ def degree_average_precision(
     are often equal; such pairs are taken together, in whatever order they are listed. None where a name is
     unknown.
     """
-    from sklearn.metrics import average_precision_score
-
     first = network.first_order()
     known: Mapping[str, int] = {name: i for i, name in enumerate(first.vocabulary.names)}
     if not pairs or not all(u in known and v in known for u, v in pairs):
         return None
     out, into = np.diff(first.indptr), np.diff(first.in_indptr)
     score = np.array([float(out[known[u]]) * float(into[known[v]]) for u, v in pairs])
-    return float(average_precision_score(truth, score))
+    recall, precision, _ = _curve(truth, score)
+    return float((np.diff(recall, prepend=0.0) * precision).sum())

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from honlearn.errors import FormatError
+from honlearn.results.metrics import mean_and_deviation
 from honlearn.results.record import Record, Sizes
 from honlearn.results.runs import INPUTS, ModelRecords, Study
 from honlearn.results.summary import compare
@@ -77,8 +78,9 @@ def study_scores(study: Study) -> dict[str, tuple[str, bool]]:
 def model_scores(study: Study) -> list[dict[str, Any]]:
     """Return one dictionary per model: scores with mean, std and values, times, and p-values.
 
-    ``p_value`` compares the main score with the first model's, ``against_g1`` with that of ``first_order``, the
-    same model with the same settings on the first-order network; both by the corrected resampled t-test, None where there are no pairs.
+    ``p_value`` compares the main score with the first model's, ``against_g1`` with that of ``first_order``,
+    the same model with the same settings on the first-order network; both by the corrected resampled t-test,
+    None where there are no pairs.
     """
     shown = study_scores(study)
     main = next(iter(shown))
@@ -148,7 +150,7 @@ def paired_folds(study: Study) -> dict[str, Any] | None:
 
 
 def _settings(model: ModelRecords) -> dict[str, Any]:
-    """Return folds and settings that both inputs have; a structure is chosen only where there are contexts."""
+    """Return folds and settings that both inputs have; structure is chosen only where there are contexts."""
     structure = ("order", "tau", "min_support", "alpha")
     own = {key: value for key, value in model.parameters.items() if key not in structure}
     return {"folds": model.records[0].configuration.folds, **own}
@@ -191,8 +193,8 @@ def spread(values: Sequence[Any]) -> dict[str, Any] | None:
     known = [float(value) for value in values if value is not None]
     if not known:
         return None
-    deviation = statistics.stdev(known) if len(known) > 1 else None
-    return {"mean": statistics.fmean(known), "std": deviation, "values": values}
+    mean, deviation = mean_and_deviation(known)
+    return {"mean": mean, "std": deviation, "values": values}
 
 
 def chosen_shares(sizes: Sequence[Sizes]) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from honlearn.results.calibration import ANSWERED, SET_SCORES, coverage_interval
-from honlearn.results.metrics import corrected_t_test
+from honlearn.results.metrics import corrected_t_test, mean_and_deviation
 from honlearn.results.record import Record
 from honlearn.writing.atomic import atomic_text
 
@@ -30,9 +30,10 @@ def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list
 
     A model whose learner is not the usual one is called after both, ``"dge-bag (gat)"``.
     It has ``<score>_mean`` and ``<score>_std`` (over folds and seeds, n − 1; None for a single record),
-    for coverages also ``_low`` and ``_high``, their binomial interval (95 %) over all test nodes (each counts
-    once, however many seeds tested it), the number of records, and ``p_value``: of the first of `scores` (micro F1 for nodes) against the first
-    model, paired by seed and fold; None for the first model and where fewer than two pairs are there.
+    for coverages also ``_low`` and ``_high``, their binomial interval (95 %) over all test nodes (each once,
+    however many seeds tested it), the number of records, and ``p_value``: of the first of `scores` (micro F1
+    for nodes) against the first model, paired by seed and fold; None for the first model and where fewer
+    than two pairs are there.
     """
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
@@ -44,7 +45,8 @@ def summarise(records: Iterable[Record], scores: Sequence[str] = SCORES) -> list
         values["fit_seconds"] = [record.times.fit_seconds for record in group]
         values["fit_cpu_seconds"] = [record.times.fit_cpu_seconds for record in group]
         for key, known in values.items():
-            mean, deviation = _spread(known)
+            there = [value for value in known if value is not None]
+            mean, deviation = mean_and_deviation(there) if there else (None, None)
             summary |= {f"{key}_mean": mean, f"{key}_std": deviation}
         for key in (key for key in scores if key.startswith("coverage_")):
             low, high = _pooled_interval(group, key)
@@ -93,13 +95,6 @@ def pairs(ours: Sequence[Record], theirs: Sequence[Record]) -> list[tuple[Record
     """Return the records of two models on the same test parts: of one seed, one fold, and the same tested."""
     other = {record.test_part: record for record in theirs}
     return [(record, other[part]) for part, record in {r.test_part: r for r in ours}.items() if part in other]
-
-
-def _spread(values: Sequence[float | None]) -> tuple[float | None, float | None]:
-    known = [value for value in values if value is not None]
-    if not known:
-        return None, None
-    return statistics.fmean(known), statistics.stdev(known) if len(known) > 1 else None
 
 
 def write_summary(
