@@ -105,6 +105,7 @@ def make_page(root: Path, target: Path, notes: str = "") -> None:
         sections=sections,
         notes=notes.rstrip(),
         runs=runs,
+        versions=sorted({v for run in runs for r in run.records if (v := r.versions.get("honlearn"))}),
     )
 
 
