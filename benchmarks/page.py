@@ -12,7 +12,7 @@ from typing import Any
 from measuring import Curve, Row
 
 COLOURS = {"limit": "#9aa5b1", "ours": "#1f6feb", "other": "#e0823d"}
-TEXT = """# Speed and memory
+TEXT = """# Benchmarks
 
 Made by `make bench` (`benchmarks/run.py`), one run at scale {scale:g} (training {training_scale:g}, the fit
 on a large network {memory_scale:g}) on a machine with {cores} cores ({processor}) and {memory_gb} GB, Python

@@ -8,12 +8,13 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 
 from honlearn.cli import _COMMANDS, make_app
-from honlearn.cli.help import EXAMPLES
+from honlearn.cli.help import EXAMPLES, OTHER, PANEL_OF
 
 
 def shown(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
@@ -48,6 +49,21 @@ def test_groups_of_commands_show_no_type_beside_a_flag(
     text = shown(name, capsys, monkeypatch)
     assert "--help" in text
     assert "bool" not in text.lower()
+
+
+def test_every_option_has_a_group_and_every_name_in_a_group_is_an_option() -> None:
+    found: set[str] = set()
+
+    def look(command: Any) -> None:
+        for option in command.params:
+            found.add(option.name)
+            hidden = getattr(option, "hidden", True)  # arguments have no group
+            assert hidden or option.rich_help_panel != OTHER, f"{command.name} {option.name}"
+        for inner in getattr(command, "commands", {}).values():
+            look(inner)
+
+    look(typer.main.get_command(make_app()))
+    assert set(PANEL_OF) - {"help"} <= found
 
 
 MISSING = [

@@ -70,6 +70,11 @@ def test_characteristics_of_nodes(tmp_path: Path) -> None:
     [change] = change_facts(source, ours, theirs)
     assert change["node"] == "C"
     assert change["change"] == pytest.approx(ours[0, "C"] - theirs[0, "C"])
+    # Two seeds are one point of the regression: a node is one observation.
+    again = {**ours, **{(1, node): loss + 1 for (_, node), loss in ours.items()}}
+    [two_seeds] = change_facts(source, again, {**theirs, (1, "C"): theirs[0, "C"]})
+    assert two_seeds["seeds"] == 2
+    assert two_seeds["change"] == pytest.approx(change["change"] + 0.5)
     assert on_axis("out_degree", [0, 9]).tolist() == [0, 1]
     assert on_axis("homophily", [0.5]).tolist() == [0.5]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from page_cases import cells, records, write_run
 
+from honlearn import __version__
 from honlearn.datasets import synthetic
 from honlearn.errors import MissingFileError
 from honlearn.experiments.evaluate import ModelSpec, NodeData, evaluate, plan
@@ -49,6 +50,7 @@ def test_every_idea_has_a_row_and_changes_are_against_the_published_method(runs:
     assert sorted(rows[1:]) == ["both", "chosen", "published"]
     assert "structures chosen: " in section
     assert "A thing that did not help." in text
+    assert f"(honlearn {__version__})" in text[: text.index("## ")]
     assert "honlearn evaluate" in (runs / "docs" / "results" / "ablation-commands.txt").read_text("utf-8")
     assert (runs / "docs" / "results" / "ablation-planted.csv").is_file()
     # Without the reference there is nothing to compare with: a dash, and no number.

@@ -87,6 +87,14 @@ def test_the_run_can_be_drawn_again(learned, tmp_path) -> None:
     assert found.headline in page
 
 
+def test_three_folds_have_no_p_value(learned) -> None:
+    found, _ = learned
+    assert len(found.validation.score.values) == 3
+    assert found.validation.first_order is not None
+    assert found.validation.p_value is None
+    assert "p = " not in found.headline
+
+
 def test_a_second_call_goes_on(learned) -> None:
     found, out = learned
     table, labels = _events()

@@ -16,10 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 from report_cases import EVIL, content_of, link_run, next_run, small_labels, small_network, write_run
+from sklearn.metrics import average_precision_score
 
 from honlearn.errors import FormatError, InputError, MissingFileError
+from honlearn.hon.edgelist import from_edges
 from honlearn.reporting.build import write_report
+from honlearn.reporting.link_answers import degree_average_precision
 from honlearn.reporting.pack import embedded, pack, pack_shares
+from honlearn.reporting.scores import model_scores
 from honlearn.results import artefacts
 from honlearn.results.records import FILE, Records
 from honlearn.results.runs import read_run
@@ -94,6 +98,43 @@ def test_other_settings_are_another_row_and_other_data_another_study(tmp_path: P
     assert [model.name for model in studies[1].models] == ["dge-pool · higher-order"]
     content = content_of(write_report(run, tmp_path / "report.html").read_text(encoding="utf-8"))
     assert len(content["others"]) == 1
+
+
+def test_a_model_is_compared_with_the_same_settings_on_the_first_order_network(tmp_path: Path) -> None:
+    network = small_network()
+    labels = small_labels(network)
+    run = write_run(tmp_path / "run", network, labels)
+    write_run(run, network, labels, learners=2)
+    write_run(run, network, labels, models=[("dge-pool", "gk")])
+    (study,) = read_run(run).studies
+    against = {one["name"]: one["first_order"] for one in model_scores(study)}
+    assert against == {
+        "dge-bag · higher-order (n_learners=4)": "dge-bag · first-order (n_learners=4)",
+        "dge-bag · first-order (n_learners=4)": None,
+        "dge-bag · higher-order (n_learners=2)": "dge-bag · first-order (n_learners=2)",
+        "dge-bag · first-order (n_learners=2)": None,
+        "dge-pool · higher-order": None,
+    }
+
+
+def test_pairs_of_equal_degrees_are_worth_no_more_for_being_listed_first() -> None:
+    ring = from_edges(list("ABCD"), list("BCDA"), [1] * 4)
+    pairs, truth = [["A", "B"], ["B", "C"], ["A", "C"], ["B", "D"]], np.array([1, 1, 0, 0])
+    for order in ([0, 1, 2, 3], [2, 3, 0, 1]):
+        found = degree_average_precision(ring, [pairs[i] for i in order], truth[order])
+        assert found == pytest.approx(0.5)  # every product is 1: half of the pairs are linked
+    assert degree_average_precision(ring, [["A", "nobody"]], truth[:1]) is None
+    draw = np.random.default_rng(2)
+    names = [f"n{i}" for i in range(12)]
+    ends = np.unique(draw.choice(names, (40, 2)), axis=0)
+    network = from_edges(*ends.T.tolist(), [1] * len(ends))
+    asked = draw.choice(list(network.vocabulary.names), (30, 2)).tolist()
+    first, linked = network.first_order(), draw.integers(0, 2, 30)
+    place = {name: code for code, name in enumerate(first.vocabulary.names)}
+    products = [np.diff(first.indptr)[place[u]] * np.diff(first.in_indptr)[place[v]] for u, v in asked]
+    assert degree_average_precision(network, asked, linked) == pytest.approx(
+        average_precision_score(linked, products)
+    )
 
 
 def test_links_have_pairs_a_curve_and_new_links(tmp_path: Path) -> None:

@@ -43,13 +43,13 @@ CASES = {
     "H005": (
         {
             "models": [
-                model(micro_f1=0.9) | {"against_g1": 0.4},
+                model(micro_f1=0.9) | {"against_g1": 0.4, "first_order": FIRST},
                 model(FIRST, micro_f1=0.89),
             ]
         },
         {
             "models": [
-                model(micro_f1=0.9) | {"against_g1": 0.01},
+                model(micro_f1=0.9) | {"against_g1": 0.01, "first_order": FIRST},
                 model(FIRST, micro_f1=0.5),
             ]
         },
@@ -84,6 +84,11 @@ def test_it_fires_on_what_it_is_about_alone(code: str) -> None:
     bad, good = CASES[code]
     assert code in codes(**bad)
     assert code not in codes(**good)
+
+
+def test_a_model_that_is_never_right_is_no_better_than_the_largest_class() -> None:
+    assert "H008" in codes(labels=LABELS, models=[model(micro_f1=0.0)])
+    assert "H008" not in codes(labels=LABELS, models=[model(log_loss=0.5)])
 
 
 def test_a_network_without_contexts_is_of_first_order() -> None:

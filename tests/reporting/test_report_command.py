@@ -11,7 +11,7 @@ from report_cases import content_of
 
 import honlearn as hl
 from honlearn.cli import main
-from honlearn.experiments.artefacts import link_candidates
+from honlearn.experiments.expected_links import link_candidates
 from honlearn.hon.edgelist import from_edges
 from honlearn.results.runs import read_run
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from honlearn.errors import FormatError
+from honlearn.results.calibration import coverage_interval
 from honlearn.results.record import ChosenNetwork, Configuration, DataDigests, Record, Sizes, Times
 from honlearn.results.records import digest_of
-from honlearn.results.summary import compare, pairs
+from honlearn.results.summary import compare, pairs, summarise
 
 # Lines as version 0.1 wrote them: on nodes with a choice and a search, and on links.
 NODES = (
@@ -109,3 +110,38 @@ def test_records_are_paired_by_what_was_tested() -> None:
     nameless = replace(ours[0], scores={})
     with pytest.raises(FormatError, match="a record has no 'micro_f1'"):
         compare([nameless], ours)
+
+
+def test_links_of_both_kinds_of_negatives_are_tested_as_those_of_one() -> None:
+    """A score is of the tested links and one kind of unlinked pairs; the other kind makes no test larger."""
+    one = Record.parse(LINKS, "it")
+    both = replace(one, sizes=replace(one.sizes, test=57))  # 19 links, 19 uniform and 19 by degree
+    assert one.test_share == both.test_share == 38 / 300
+
+
+def test_links_that_come_later_are_the_same_in_each_repetition_and_have_no_p_value() -> None:
+    def of(division: str, gain: float) -> list[Record]:
+        asked = Configuration("gcn", "gk", 0, 0, "links", division, data=DataDigests("n", test="t"))
+        return [
+            Record("a", replace(asked, fold=fold), {"auprc": 0.5 + gain + 0.01 * gain * fold}, Sizes(90, 10))
+            for fold in range(5)
+        ]
+
+    assert compare(of("0.1 directed", 0.1), of("0.1 directed", 0.0), "auprc") is not None
+    assert compare(of("later than 5 directed", 0.1), of("later than 5 directed", 0.0), "auprc") is None
+
+
+def test_another_seed_tests_the_same_nodes_and_makes_no_interval_of_coverage_narrower() -> None:
+    def records(seeds: int) -> list[Record]:
+        return [
+            Record(
+                f"{seed}-{fold}", Configuration("gcn", "gk", seed, fold), {"coverage_90": 0.9}, Sizes(80, 20)
+            )
+            for seed in range(seeds)
+            for fold in range(5)
+        ]
+
+    (one,), (three,) = (summarise(records(seeds), ("coverage_90",)) for seeds in (1, 3))
+    low, high = coverage_interval(90, 100)
+    for found in (one, three):
+        assert (found["coverage_90_low"], found["coverage_90_high"]) == pytest.approx((low, high))

@@ -16,15 +16,17 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from honlearn.errors import ParameterError
 
 _PANELS = {
-    "Input": "source settings label_column node_column paths nodes pairs node features counts update folder "
-    "after from_start",
-    "Output": "output parts as_json title top force limit show",
-    "Model": "model set_ task order tau min_support alpha auto input structure on_unknown max_fdr",
-    "Validation": "folds folds_file seeds repetitions test_share undirected negatives protocol ranking "
-    "split_at keep_isolated predictions artefacts",
+    "Input": "data source settings labels label_column node_column paths nodes pairs node counts update "
+    "after after_file anywhere",
+    "Output": "output parts as_json title top force",
+    "Model": "model set_ task order tau min_support alpha auto input label on_unknown max_fdr walks",
+    "Validation": "folds first_folds folds_file seeds repetitions test_share undirected negatives protocol "
+    "ranking split_at keep_isolated predictions artefacts",
     "Run": "seed jobs executor workers memory dry_run quick yes minutes trials space version debug help",
 }
-_PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names.split()}
+PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names.split()}
+OTHER = "Other options"
+"""The panel of an option that no other has; there should be none."""
 
 EXAMPLES = {
     "learn": "honlearn learn clicks.csv labels.csv -o out",
@@ -49,34 +51,29 @@ EXAMPLES = {
 _USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 
-class GroupedCommand(TyperCommand):
+class _Arranged:
+    """What commands and groups have in common: every option in its panel, no type beside a flag."""
+
+    params: list[Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for option in self.params:
+            _arrange(option)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return ``--help`` itself, arranged as the others."""
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        _arrange(option)
+        return option
+
+
+class GroupedCommand(_Arranged, TyperCommand):
     """A command whose options are shown in groups."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for option in self.params:
-            _arrange(option)
 
-    def get_help_option(self, ctx: Any) -> Any:
-        """Return ``--help`` itself, without a type beside it."""
-        option = super().get_help_option(ctx)
-        _arrange(option)
-        return option
-
-
-class GroupedCommands(TyperGroup):
-    """A group of commands whose own options have no type beside a flag, and whose usage errors are ours."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for option in self.params:
-            _arrange(option)
-
-    def get_help_option(self, ctx: Any) -> Any:
-        """Return ``--help`` itself, without a type beside it."""
-        option = super().get_help_option(ctx)
-        _arrange(option)
-        return option
+class GroupedCommands(_Arranged, TyperGroup):
+    """A group of commands whose usage errors are ours."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Return the context of the words; raise a ParameterError for those that do not fit."""
@@ -108,7 +105,7 @@ def _arrange(option: Any) -> None:
     if not isinstance(option, TyperOption):
         return
     if option.rich_help_panel is None:
-        option.rich_help_panel = _PANEL_OF.get(option.name or "", "Other options")
+        option.rich_help_panel = PANEL_OF.get(option.name or "", OTHER)
     if option.is_flag:
         option.metavar = ""
 

@@ -33,6 +33,7 @@ def train_paths(
     """Fit a classifier of paths, save it to `output`, and return what is worth telling."""
     import time
 
+    from honlearn.pipeline.model_folder import save_in_folder
     from honlearn.tasks.path_classifier import PathClassifier
 
     model = PathClassifier(**path_settings(set_ or []), random_state=seed)
@@ -43,7 +44,7 @@ def train_paths(
     started = time.perf_counter()
     model.fit(data.paths, list(data.labels))
     model.reading_ = dict(reading)
-    _save(model, output)
+    save_in_folder(model, output)
     return {
         "model": str(output),
         "name": "PathClassifier",
@@ -105,22 +106,6 @@ def predict_paths(model: Any, source: str | None, alpha: float | None = None) ->
     values = None if alpha is None else model.calibration_.p_values(proba, class_conditional=False)
     table = Predictions(ids, model.classes_, proba, None, values).table(alpha)
     return pd.DataFrame(table.rename(columns={"node": "path"}))
-
-
-def _save(model: Any, folder: Path) -> None:
-    """Write the model into the folder while no other process does, its config last."""
-    import shutil
-
-    from honlearn.tasks.storage import move_model
-    from honlearn.writing.locks import locked_folder
-
-    with locked_folder(folder):
-        hidden = folder / ".checkpoint"
-        shutil.rmtree(hidden, ignore_errors=True)
-        hidden.mkdir()
-        model.save(hidden / "model")
-        move_model(hidden / "model", folder)
-        shutil.rmtree(hidden)
 
 
 def path_settings(words: list[str]) -> dict[str, Any]:

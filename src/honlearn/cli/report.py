@@ -38,21 +38,15 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Write one self-contained page about a run or a model: scores, checks, network, predictions."""
-    from honlearn.cli.kinds import is_model
+    from honlearn.pipeline.report import report as report_of
     from honlearn.progress import progress
-    from honlearn.reporting.build import write_report
 
     started = time.perf_counter()
     facts = None if nodes is None else read_facts(nodes)
     with progress("report", total=5) as advance:
-        if is_model(str(run)):
-            from honlearn.pipeline.report import report as report_of
-
-            path = report_of(
-                run, output, labels=labels, nodes=facts, title=title, step=lambda part: advance(1, part)
-            )
-        else:
-            path = write_report(run, output, facts=facts, title=title, step=lambda part: advance(1, part))
+        path = report_of(
+            run, output, labels=labels, nodes=facts, title=title, step=lambda part: advance(1, part)
+        )
     size, seconds = path.stat().st_size / 1e6, time.perf_counter() - started
     if as_json:
         import json

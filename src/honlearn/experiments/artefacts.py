@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from honlearn.experiments.expected_links import expected_links
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.results import artefacts
-from honlearn.results.metrics import disagreement
 
 if TYPE_CHECKING:
     from honlearn.experiments.predictions import Predictions
     from honlearn.tasks.explain.value import Explanation
 
-# Links that are not there yet: candidates scored, those kept, and edges of a node that lead to candidates.
-CANDIDATES, KEPT, HEAVIEST = 2000, 100, 50
+# Links that are not there yet: candidates scored, and those kept.
+CANDIDATES, KEPT = 2000, 100
 # Nodes of a fit whose predictions are explained, and reasons of each kind.
 EXPLAINED, REASONS = 100, 3
 _CURVES = ("phase", "stage", "epoch", "loss", "validation_loss", "validation_score", "groups")
@@ -171,47 +171,14 @@ def keep_link_answers(
     }
     if members is not None:
         arrays["members"] = members.astype(np.float16)
-    new = [] if whole is None else link_candidates(whole, CANDIDATES)
-    new = [pair for pair in new if all(name in _network(estimator).vocabulary for name in pair)]
-    if new:
-        probability = np.asarray(estimator.predict_proba(new))[:, 1]
-        best = np.argsort(-probability, kind="stable")[:KEPT]
-        about["new_pairs"] = [list(new[i]) for i in best]
-        arrays["new_linked"] = probability[best].astype(np.float32)
-        if hasattr(estimator, "member_proba"):
-            members = np.asarray(estimator.member_proba([new[i] for i in best]))
-            arrays["new_disagreement"] = disagreement(members).astype(np.float32)
+    new = None if whole is None else expected_links(estimator, whole, CANDIDATES, KEPT)
+    if new is not None and new.pairs:
+        about["new_pairs"] = [list(pair) for pair in new.pairs]
+        arrays["new_linked"] = new.probability.astype(np.float32)
+        apart = new.disagreement(estimator)
+        if apart is not None:
+            arrays["new_disagreement"] = apart.astype(np.float32)
     artefacts.write_answers(run, digest, artefacts.Answers(about, arrays))
-
-
-def link_candidates(network: HigherOrderNetwork, most: int) -> list[tuple[str, str]]:
-    """Return pairs of entities without a link that most two-step walks join, likeliest first.
-
-    Only the heaviest edges of each entity lead on, so that the product stays small in dense networks.
-
-    >>> from honlearn.hon.edgelist import from_edges
-    >>> link_candidates(from_edges(["A", "B", "B"], ["B", "C", "D"], [4, 3, 1]), 5)
-    [('A', 'C'), ('A', 'D')]
-    """
-    from scipy.sparse import csr_array
-
-    first = network.first_order()
-    size, weights = first.n_entities, first.weights.astype(np.float64)
-    rank = np.lexsort((-weights, first.sources))
-    place = np.arange(len(rank)) - first.indptr[:-1][first.sources[rank]]
-    heavy = rank[place < HEAVIEST]
-    ends = (first.sources[heavy], first.indices[heavy])
-    total = np.maximum(first.out_weight.astype(np.float64), 1e-300)
-    flow = csr_array((weights[heavy], ends), shape=(size, size))
-    step = csr_array((weights[heavy] / total[ends[0]], ends), shape=(size, size))
-    walks = (flow @ step).tocoo()
-    keys = walks.row.astype(np.int64) * size + walks.col
-    linked = first.sources.astype(np.int64) * size + first.indices
-    new = (walks.row != walks.col) & ~np.isin(keys, linked)
-    best = np.flatnonzero(new)[np.lexsort((keys[new], -walks.data[new]))][:most]
-    names = first.vocabulary.names
-    pairs = zip(walks.row[best].tolist(), walks.col[best].tolist(), strict=True)
-    return [(names[u], names[v]) for u, v in pairs]
 
 
 def _history(estimator: object) -> list[dict[str, Any]]:

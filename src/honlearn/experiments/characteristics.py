@@ -7,6 +7,7 @@ four characteristics. Negative changes are gains of the first model.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.experiments.diversity import answers_of, losses, tested
+from honlearn.experiments.diversity import answers_of, tested
 from honlearn.experiments.sources import Source
 from honlearn.hon.summary import node_homophily
+from honlearn.results.metrics import losses
 from honlearn.results.record import Record
 
 # Name, label of the axis, and whether it is counted on a logarithmic scale (of 1 + count).
@@ -54,7 +56,7 @@ def node_losses(folder: Path, records: Sequence[Record]) -> dict[tuple[int, str]
     found = {}
     for record, answers in answers_of(folder, records):
         truth, proba, _ = tested(answers)
-        loss = losses(np.asarray(proba)[None], truth)[0]
+        loss = losses(truth, proba)
         seed = record.configuration.seed
         found.update(
             {(seed, node): float(value) for node, value in zip(answers.about["nodes"], loss, strict=True)}
@@ -67,20 +69,22 @@ def change_facts(
     ours: Mapping[tuple[int, str], float],
     theirs: Mapping[tuple[int, str], float],
 ) -> list[dict[str, Any]]:
-    """Return one fact for each node that both have tested: its characteristics, losses and their change."""
+    """Return one fact for each node that both have tested: its characteristics, losses and their change.
+
+    Losses are means over the seeds that both have: a node that is tested by several is one point of a
+    regression.
+    """
     known = node_facts(source)
-    return [
-        {
-            "node": node,
-            "seed": seed,
-            **known[node],
-            "loss": ours[seed, node],
-            "other_loss": theirs[seed, node],
-            "change": ours[seed, node] - theirs[seed, node],
-        }
-        for seed, node in ours
-        if (seed, node) in theirs
-    ]
+    both: dict[str, list[tuple[float, float]]] = {}
+    for (seed, node), loss in ours.items():
+        if (seed, node) in theirs:
+            both.setdefault(node, []).append((loss, theirs[seed, node]))
+    facts = []
+    for node, pairs in both.items():
+        loss, other = (statistics.fmean(values) for values in zip(*pairs, strict=True))
+        own = {"seeds": len(pairs), **known[node], "loss": loss, "other_loss": other}
+        facts.append({"node": node, **own, "change": loss - other})
+    return facts
 
 
 @dataclass(frozen=True)

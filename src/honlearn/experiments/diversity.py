@@ -16,16 +16,10 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError
 from honlearn.results.artefacts import Answers, read_answers
-from honlearn.results.metrics import FLOOR, kappas
+from honlearn.results.metrics import kappas, log_loss, losses
 from honlearn.results.record import Record
 
 Numbers = NDArray[np.floating[Any]]
-
-
-def losses(members: Numbers, truth: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return −log p(true class) of each learner and node, [L, B], p at least ``FLOOR``."""
-    chosen = np.take_along_axis(np.asarray(members, np.float64), truth[None, :, None], 2)[..., 0]
-    return np.asarray(-np.log(np.clip(chosen, FLOOR, 1.0)), np.float64)
 
 
 def tested(answers: Answers) -> tuple[NDArray[np.int64], Numbers, Numbers | None]:
@@ -52,7 +46,7 @@ def pair_facts(folder: Path, records: Sequence[Record]) -> list[dict[str, Any]]:
         if members is None or len(members) < 2:
             continue
         agreement = kappas(members.argmax(2), members.shape[2])
-        loss = losses(members, truth).mean(1)
+        loss = losses(truth, members).mean(1)
         asked = record.configuration
         for a in range(len(members)):
             for b in range(a + 1, len(members)):
@@ -90,7 +84,7 @@ def size_facts(folder: Path, records: Sequence[Record]) -> list[dict[str, Any]]:
                     "fold": asked.fold,
                     "learners": count,
                     "micro_f1": float((mean.argmax(1) == truth).mean()),
-                    "log_loss": float(losses(mean[None], truth).mean()),
+                    "log_loss": log_loss(truth, mean),
                 }
             )
     return facts

@@ -172,6 +172,14 @@ class Job:
     digest: str
 
 
+def distinct_names(specs: Sequence[ModelSpec]) -> list[str]:
+    """Return the names of the models; raise where one is named twice."""
+    names = [spec.entry.name for spec in specs]
+    if len(set(names)) < len(names):
+        raise ParameterError(f"a model is named twice: {listed(names, 40)}; name each once")
+    return names
+
+
 def plan(data: NodeData, specs: Sequence[ModelSpec], folds: Folds, seeds: Sequence[int]) -> list[Job]:
     """Return the jobs in the order in which they run: model by model, seed by seed, fold by fold.
 
@@ -179,9 +187,7 @@ def plan(data: NodeData, specs: Sequence[ModelSpec], folds: Folds, seeds: Sequen
     """
     if len(set(data.labels)) < 2:
         raise InputError(f"all labelled nodes are of the class {data.labels[0]!r}; two classes are needed")
-    names = [spec.entry.name for spec in specs]
-    if len(set(names)) < len(names):
-        raise ParameterError(f"a model is named twice: {listed(names, 40)}; name each once")
+    names = distinct_names(specs)
     splits = {seed: folds.tests(data.nodes, data.labels, seed) for seed in seeds}
     digests = {name: network_digest(network) for name, network in data.inputs.items()}
     labels = digest_of(sorted(zip(data.nodes, data.labels, strict=True)))

@@ -21,6 +21,7 @@ from honlearn.hon.network_updates import with_entities
 from honlearn.paths.pairs import Keys, pair_keys
 from honlearn.paths.paths import Paths
 from honlearn.results.link_tests import KINDS, LinkTest
+from honlearn.results.record import LATER
 from honlearn.sampling.pairs import keyed_pairs, linked_keys
 from honlearn.seeds import generator
 from honlearn.tasks.link_split import KINDS as NEGATIVE_KINDS
@@ -153,7 +154,7 @@ class LinkData:
         if self.later is None:
             return self.protocol.name + grown
         _, _, rest = self.protocol.name.partition(" ")
-        return f"later than {self.later.moment} {rest}{grown}"
+        return f"{LATER} {self.later.moment} {rest}{grown}"
 
     @cached_property
     def linked(self) -> Keys:

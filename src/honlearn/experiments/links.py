@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError, ParameterError, listed
+from honlearn.errors import InputError
 from honlearn.experiments.artefacts import PairAnswers, keep_data, keep_link_answers
-from honlearn.experiments.evaluate import ModelSpec
+from honlearn.experiments.evaluate import ModelSpec, distinct_names
 from honlearn.experiments.link_data import STRICT, LinkData
 from honlearn.experiments.link_metrics import HITS, link_scores
 from honlearn.experiments.link_ranking import HITS as RANKED_HITS
@@ -72,9 +72,7 @@ def plan_links(data: LinkData, specs: Sequence[ModelSpec], seed: int) -> list[Li
 
     Models of one repetition follow each other, since they share what is computed from the same pairs.
     """
-    names = [spec.entry.name for spec in specs]
-    if len(set(names)) < len(names):
-        raise ParameterError(f"a model is named twice: {listed(names, 40)}; name each once")
+    distinct_names(specs)
     digest, protocol = network_digest(data.network), data.protocol
     jobs = []
     rows = [ModelSpec(spec.entry, {**spec.settings, "directed": protocol.directed}) for spec in specs]

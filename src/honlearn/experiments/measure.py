@@ -7,7 +7,6 @@ Out: for each row its records, kept in one run folder for each data set. A row t
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from honlearn.experiments.selection import best_on_test, points
 from honlearn.experiments.sources import Source
 from honlearn.experiments.spaces import Space, own_space, paper_space
 from honlearn.hon.build import DEFAULT_MAX_ORDER, count_grams
+from honlearn.results.metrics import mean_and_deviation
 from honlearn.results.record import Record
 from honlearn.results.records import Records
 
@@ -66,8 +66,7 @@ class Measured:
 
     def spread(self, name: str) -> tuple[float, float | None]:
         """Return mean and deviation (n − 1) of a score; the deviation is None for a single record."""
-        values = self.scores(name)
-        return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
+        return mean_and_deviation(self.scores(name))
 
 
 PAPER_LEARNER = "sage"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from honlearn.experiments.evaluate import Job, ModelSpec, NodeWork
-from honlearn.experiments.folds import stratified_folds
+from honlearn.experiments.folds import MOST_SEED, stratified_folds
 from honlearn.experiments.link_metrics import link_scores
 from honlearn.experiments.links import LinkJob, LinkWork
 from honlearn.experiments.predictions import Predictions
@@ -31,7 +31,6 @@ from honlearn.tasks.visible_links import VisibleLinks
 
 VALIDATION_PARTS = 5
 SEARCHES = "searches"
-_MOST_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class _NodeRating:
         self.nodes = np.asarray(work.data.nodes, dtype=object)[inner.train]
         self.labels = np.asarray(work.data.labels)[inner.train]
         parts = stratified_folds(
-            self.nodes.tolist(), self.labels.tolist(), VALIDATION_PARTS, self.seed % _MOST_SEED
+            self.nodes.tolist(), self.labels.tolist(), VALIDATION_PARTS, self.seed % MOST_SEED
         )
         self.held = parts[0]
         self.kept = np.setdiff1d(np.arange(len(self.nodes)), self.held)

@@ -9,8 +9,6 @@ are also asked for sets of next steps.
 
 from __future__ import annotations
 
-import datetime
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,11 +27,12 @@ from honlearn.experiments.next_models import (
     find_next_model,
 )
 from honlearn.experiments.runner import Watch, run_all
+from honlearn.experiments.stopwatch import Moment, fit_times
 from honlearn.hon.steps.memory import divided, gain_of_parts, weighted
 from honlearn.paths.paths import Paths
 from honlearn.results.artefacts import Memory, read_memory, write_memory
 from honlearn.results.calibration import LEVELS, SET_SCORES
-from honlearn.results.record import Configuration, DataDigests, Record, Sizes, Times
+from honlearn.results.record import Configuration, DataDigests, Record, Sizes
 from honlearn.results.records import digest_of, paths_digest
 from honlearn.seeds import derive_seed
 from honlearn.versions import versions
@@ -158,9 +157,9 @@ def _mean(values: NDArray[np.float64] | NDArray[np.bool_], weight: NDArray[np.in
 def run_next_job(job: NextJob, data: NextData) -> Record:
     """Fit and ask once, and return the record."""
     train, test = data.parts(job.fold)
-    wall, cpu = time.perf_counter(), time.process_time()
+    start = Moment.now()
     scores = MODELS[job.model](train, test, job.order, derive_seed(data.seed, "next", job.fold))
-    done, done_cpu = time.perf_counter(), time.process_time()
+    times = fit_times(start, Moment.now())
     if not np.isfinite(scores.bits).all():
         raise InputError(f"{job.model}: a step has no finite probability; the training diverged")
     assert test.counts is not None
@@ -169,11 +168,6 @@ def run_next_job(job: NextJob, data: NextData) -> Record:
     weight = _weights(test, scores)
     sizes = Sizes(
         train=train.total, test=test.total, counts={"steps": int(steps), "longest_list": LONGEST_LIST}
-    )
-    times = Times(
-        fit_seconds=round(done - wall, 4),
-        fit_cpu_seconds=round(done_cpu - cpu, 4),
-        finished=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
     )
     found = measured(scores, weight) | measured_sets(job, train, test, data.seed)
     return Record(job.digest, job.configuration, found, sizes, times, versions())

@@ -23,10 +23,13 @@ from honlearn.experiments.characteristics import (
 )
 from honlearn.experiments.diversity import answers_of, fitted_size_facts, pair_facts, size_facts
 from honlearn.experiments.measure import SCORE, Bench, Measured, Plan, TableRow
+from honlearn.experiments.paper_tables import natural_input
 from honlearn.experiments.plots import Panel, Plot, Series
 from honlearn.experiments.published import model_label
 from honlearn.experiments.registry import find_model
 from honlearn.experiments.shapes import keyword_for, with_shape
+from honlearn.results.metrics import mean_and_deviation
+from honlearn.results.networks import network_name
 from honlearn.results.record import required
 
 FIGURES = ("depth", "diversity", "ensemble-size", "training-time", "characteristics", "tau")
@@ -77,11 +80,8 @@ def figure_rows(name: str, bench: Bench, models: Sequence[str] | None) -> list[t
 
 
 def _row(bench: Bench, model: str, **more: Any) -> TableRow:
-    """Return a model's row on its natural input: ensembles on G2 where there is one, others on G1."""
-    own = (model.startswith("dge-") or model in ("honem", "ho-gnn", "dbgnn", "path2vec", "path-kernel")) and (
-        bench.source.has_memory
-    )
-    return TableRow(model, "gk" if own else "g1", **more)
+    """Return a model's row on the network that it is made for, where there is one, else on G1."""
+    return TableRow(model, natural_input(model) if bench.source.has_memory else "g1", **more)
 
 
 def _measured(bench: Bench, rows: Sequence[TableRow], need_answers: bool = False) -> dict[TableRow, Measured]:
@@ -138,7 +138,7 @@ def _lines(
     series = []
     for model, input in dict.fromkeys((fact["model"], fact["input"]) for fact in facts):
         own = [fact for fact in facts if (fact["model"], fact["input"]) == (model, input)]
-        label = f"{model_label(model)} {'first-order' if input == 'g1' else 'higher-order'}"
+        label = f"{model_label(model)} {network_name(input)}"
         spreads = [fact.get(f"{y}_std") for fact in own]
         errors = None if all(value is None for value in spreads) else spreads
         series.append(Series(label, [fact[x] for fact in own], [fact[y] for fact in own], errors))
@@ -218,9 +218,7 @@ def _means(facts: Sequence[Mapping[str, Any]], x: str, scores: Sequence[str]) ->
     for key, group in groups.items():
         row: dict[str, Any] = dict(zip(names, key, strict=True))
         for score in scores:
-            values = [fact[score] for fact in group]
-            row[score] = statistics.fmean(values)
-            row[f"{score}_std"] = statistics.stdev(values) if len(values) > 1 else None
+            row[score], row[f"{score}_std"] = mean_and_deviation([fact[score] for fact in group])
         made.append(row | {"records": len(group)})
     return made
 

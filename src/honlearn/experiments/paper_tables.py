@@ -25,8 +25,8 @@ from honlearn.experiments.registry import find_model
 from honlearn.experiments.tables import Table, as_printed, p_text, signed, spread
 from honlearn.hon.summary import summary
 
-# Models that need G2 by their nature; any other is fed with G1 unless a table has both.
-_ON_MEMORY = ("honem", "ho-gnn", "dbgnn", "path2vec", "path-kernel")
+# Models that read contexts besides ensembles; any other is fed with G1 unless a table has both.
+_READ_CONTEXTS = ("honem", "ho-gnn", "dbgnn", "path2vec", "path-kernel")
 _TITLES = {
     "table-1": "Table 1. The networks",
     "table-2": "Table 2. Node classification, micro F1",
@@ -85,9 +85,18 @@ def _with_choices(rows: Sequence[TableRow]) -> list[TableRow]:
     return found
 
 
+def natural_input(model: str) -> str:
+    """Return the network that a model is made for: ``"gk"`` if it reads contexts, else ``"g1"``.
+
+    >>> natural_input("dge-bag"), natural_input("gcn")
+    ('gk', 'g1')
+    """
+    return "gk" if model.startswith("dge-") or model in _READ_CONTEXTS else "g1"
+
+
 def _new_rows(name: str, model: str) -> list[TableRow]:
     """Return the rows of a model that the paper's table does not have."""
-    natural = "gk" if model.startswith("dge-") or model in _ON_MEMORY else "g1"
+    natural = natural_input(model)
     if name in ("table-6", "table-7"):
         return [TableRow(model, "g1"), TableRow(model, "gk")]
     if name in ("table-5", "table-8"):

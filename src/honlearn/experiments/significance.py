@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from honlearn.results.metrics import LEAST_PAIRS, corrected_t_test
+from honlearn.results.metrics import LEAST_PAIRS
 from honlearn.results.record import Record
-from honlearn.results.summary import pairs
+from honlearn.results.summary import paired_p_value, pairs
 
 LEVEL = 0.05
-LOWER_IS_BETTER = ("log_loss",)
+LOWER_IS_BETTER = ("log_loss", "bits", "ece", "brier")
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,7 @@ def paired(ours: Sequence[Record], theirs: Sequence[Record], score: str = "micro
     if not both:
         return None
     values = [one.score(score) - other.score(score) for one, other in both]
-    share = statistics.fmean(one.test_share for one, _ in both)
-    return Paired(len(both), statistics.fmean(values), corrected_t_test(values, share), wilcoxon(values))
+    return Paired(len(both), statistics.fmean(values), paired_p_value(both, score), wilcoxon(values))
 
 
 def wilcoxon(differences: Sequence[float]) -> float | None:

@@ -20,6 +20,7 @@ from honlearn.experiments.tables import Table, p_text, signed, spread
 from honlearn.pages.descriptions import DESCRIPTIONS
 from honlearn.pages.run_folders import RunFolder, read_runs
 from honlearn.pages.template import write_page
+from honlearn.results.metrics import mean_and_deviation
 from honlearn.results.record import ChosenNetwork, Record, required
 from honlearn.writing.atomic import atomic_text
 
@@ -104,6 +105,7 @@ def make_page(root: Path, target: Path, notes: str = "") -> None:
         sections=sections,
         notes=notes.rstrip(),
         runs=runs,
+        versions=sorted({v for run in runs for r in run.records if (v := r.versions.get("honlearn"))}),
     )
 
 
@@ -204,8 +206,7 @@ def _mean(records: Sequence[Record], score: str) -> float:
 
 
 def _spread(records: Sequence[Record], score: str) -> str:
-    values = [record.score(score) for record in records]
-    return spread(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None)
+    return spread(*mean_and_deviation([record.score(score) for record in records]))
 
 
 def _structure(chosen: ChosenNetwork) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from honlearn.experiments.predictions import PROBABILITY, Predictions
 from honlearn.paths.paths import Paths
+from honlearn.results.learned import FIRST_ORDER
 
 if TYPE_CHECKING:
     import pandas
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 # Entities whose predictions are explained, and reasons of each kind.
 EXPLAINED, REASONS = 400, 3
-FIRST_ORDER = "on the first-order network"
 BETWEEN = "|"
 
 

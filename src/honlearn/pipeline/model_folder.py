@@ -55,12 +55,25 @@ def fit_in_folder(
             # Nothing was saved: nothing is left behind.
             with suppress(OSError):
                 hidden.rmdir()
-        draft = hidden / "model"
-        shutil.rmtree(draft, ignore_errors=True)
-        estimator.save(draft)
-        move_model(draft, folder)
-        shutil.rmtree(hidden)
+        _move_in(estimator, folder, hidden)
     return estimator
+
+
+def save_in_folder(estimator: Any, folder: Path) -> None:
+    """Save an estimator without checkpoints into a folder while no other process does, its config last."""
+    with locked_folder(folder):
+        hidden = folder / CHECKPOINT
+        hidden.mkdir(exist_ok=True)
+        _move_in(estimator, folder, hidden)
+
+
+def _move_in(estimator: Any, folder: Path, hidden: Path) -> None:
+    """Write the model beside its place, move it there as a whole, and remove what else is hidden."""
+    draft = hidden / "model"
+    shutil.rmtree(draft, ignore_errors=True)
+    estimator.save(draft)
+    move_model(draft, folder)
+    shutil.rmtree(hidden)
 
 
 def _tell_of_others(folder: Path, name: str, note: Callable[[str], None]) -> None:

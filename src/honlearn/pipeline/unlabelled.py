@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from honlearn.errors import InputError
-from honlearn.experiments.artefacts import link_candidates
+from honlearn.experiments.expected_links import expected_links
 from honlearn.experiments.machine import machine
 from honlearn.experiments.next_steps import SCORES, NextData, evaluate_next, keep_memory, plan_next
 from honlearn.experiments.registry import find_model
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     import pandas
 
     from honlearn.pipeline.learn import Asked
-
-# Pairs without a link that are scored, and those that are kept.
-_CANDIDATES, _KEPT = 5000, 200
 
 
 def learn_unlabelled(
@@ -52,7 +49,7 @@ def learn_unlabelled(
     if find_spec("infomap") is not None:
         asked.reports.step("communities")
         tables["communities"] = network.communities(seed=asked.seed)
-    best = _best_order(memory)
+    best = memory.best_order
     known = "the current entity alone" if best == 1 else f"the last {best} entities"
     links, right = tables["links"], memory.rows[best - 1]["top1"]
     text = (
@@ -73,16 +70,6 @@ def learn_unlabelled(
         None,
         tables,
     )
-
-
-def _best_order(memory: Memory) -> int:
-    """Return the highest order that saves bits beyond doubt, each order below it doing so, too."""
-    best = 1
-    for row in memory.rows[1:]:
-        if row["saved"] - row["saved_pm"] <= 0:
-            break
-        best = int(row["order"])
-    return best
 
 
 def _next_steps(paths: Paths, order: int, run: Path, asked: Asked) -> Memory:
@@ -117,15 +104,11 @@ def _links(model: Any, network: HigherOrderNetwork) -> pandas.DataFrame:
     """Return pairs without a link, the likeliest first."""
     import pandas as pd
 
-    pairs = link_candidates(network, _CANDIDATES)
-    if not pairs:
-        return pd.DataFrame({"source": [], "target": [], "probability": []})
-    probability = np.asarray(model.predict_proba(pairs))[:, 1]
-    best = np.argsort(-probability, kind="stable")[:_KEPT]
+    found = expected_links(model, network)
     return pd.DataFrame(
         {
-            "source": [pairs[i][0] for i in best],
-            "target": [pairs[i][1] for i in best],
-            "probability": probability[best],
+            "source": [source for source, _ in found.pairs],
+            "target": [target for _, target in found.pairs],
+            "probability": found.probability,
         }
     )

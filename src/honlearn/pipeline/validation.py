@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 
 from honlearn.errors import InputError
 from honlearn.experiments.evaluate import Job, ModelSpec, NodeData, evaluate, plan
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.runner import Watch
+from honlearn.results.metrics import LEAST_PAIRS, mean_and_deviation
 from honlearn.results.record import Record
 from honlearn.results.summary import compare, summarise, write_summary
 
@@ -101,7 +102,7 @@ def _validation(data: NodeData, records: Sequence[Record]) -> Validation:
     return Validation(
         _spread(ours),
         _spread(first) if both else None,
-        compare(ours, first, "micro_f1") if both else None,
+        compare(ours, first, "micro_f1") if both and len(ours) >= LEAST_PAIRS else None,
         max(Counter(data.labels).values()) / len(data.labels),
         fmean(covered) if covered else None,
         len({record.configuration.fold for record in ours}),
@@ -110,4 +111,5 @@ def _validation(data: NodeData, records: Sequence[Record]) -> Validation:
 
 def _spread(records: Sequence[Record]) -> Spread:
     values = [record.score("micro_f1") for record in records]
-    return Spread(fmean(values), stdev(values) if len(values) > 1 else 0.0, tuple(values))
+    mean, deviation = mean_and_deviation(values)
+    return Spread(mean, deviation or 0.0, tuple(values))

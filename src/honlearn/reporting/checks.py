@@ -141,7 +141,7 @@ def _tie(e: Evidence) -> Iterator[Finding]:
     for model in e.models:
         p = model.get("against_g1")
         if p is not None and p > 0.05:
-            twin = next(r for r in e.models if r["model"] == model["model"] and r["input"] == "g1")
+            twin = next(other for other in e.models if other["name"] == model["first_order"])
             main = "micro_f1" if e.task == "nodes" else "degree_auprc"
             main = main if e.score(model, main) is not None else "auprc"
             ours, theirs = e.score(model, main) or 0.0, e.score(twin, main) or 0.0
@@ -183,7 +183,7 @@ def _no_better_than_majority(e: Evidence) -> Iterator[Finding]:
     if not counts:
         return
     share = counts.most_common(1)[0][1] / counts.total()
-    low = [model["name"] for model in e.models if (e.score(model, "micro_f1") or 1.0) <= share]
+    low = [m["name"] for m in e.models if (f1 := e.score(m, "micro_f1")) is not None and f1 <= share]
     if low:
         yield (
             f"{listed(low, 5)}: micro F1 at most {share:.3f}, the share of the largest class.",
@@ -279,7 +279,8 @@ def _incomplete(e: Evidence) -> Iterator[Finding]:
 def _degrees(e: Evidence) -> Iterator[Finding]:
     if e.task != "links" or e.degrees is None:
         return
-    low = [model["name"] for model in e.models if (e.score(model, "auprc") or 1.0) < e.degrees + 0.02]
+    least = e.degrees + 0.02
+    low = [m["name"] for m in e.models if (found := e.score(m, "auprc")) is not None and found < least]
     if low:
         yield (
             f"The product of the two degrees has an average precision of {e.degrees:.3f}; "

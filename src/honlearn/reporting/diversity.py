@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from honlearn.reporting.answers import ModelPredictions
-from honlearn.results.metrics import FLOOR, kappas
+from honlearn.results.metrics import kappas, losses
 
 # Pairs kept for the page; more would only hide one another.
 MOST_POINTS = 1500
@@ -30,8 +30,7 @@ def likeness(given: ModelPredictions) -> dict[str, Any] | None:
     points: list[tuple[int, int, int, float, float]] = []
     for fold in np.unique(given.fold).tolist():
         here = np.flatnonzero(given.fold == fold)
-        chosen = np.take_along_axis(members[:, here], given.truth[None, here, None], 2)[..., 0]
-        loss = -np.log(np.clip(chosen.astype(np.float64), FLOOR, 1.0)).mean(1)
+        loss = losses(given.truth[here], members[:, here]).mean(1)
         kappa = kappas(votes[:, here], len(given.classes))
         for i in range(len(members)):
             for j in range(i):

@@ -17,7 +17,6 @@ from honlearn.results.learned import Entity, LearnedFacts
 
 # Characters of the page that reasons may take, and rows.
 REASONS, ROWS = 2_000_000, 20_000
-_FIRST_ORDER = "on the first-order network"
 
 
 def entities_page(learned: LearnedFacts, place: Mapping[str, int]) -> dict[str, Any] | None:
@@ -32,7 +31,7 @@ def entities_page(learned: LearnedFacts, place: Mapping[str, int]) -> dict[str, 
     for row, entity in enumerate(shown):
         if sets is not None:
             sets[row, [number[name] for name in entity.chosen or ()]] = 1
-    before = [without_memory(entity) for entity in shown]
+    before = [entity.without_memory for entity in shown]
     return {
         "classes": classes,
         "alpha": learned.alpha,
@@ -45,11 +44,6 @@ def entities_page(learned: LearnedFacts, place: Mapping[str, int]) -> dict[str, 
         "reasons": _reasons(shown),
         "left_out": max(len(learned.entities) - ROWS, 0),
     }
-
-
-def without_memory(entity: Entity) -> float | None:
-    """Return the probability of the predicted class on the first-order network; None where not known."""
-    return None if entity.reasons is None else entity.reasons["references"].get(_FIRST_ORDER)
 
 
 def _reasons(entities: Sequence[Entity]) -> dict[str, Any]:

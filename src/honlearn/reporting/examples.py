@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from honlearn.reporting.answers import ModelPredictions
-from honlearn.reporting.entities import ROWS, without_memory
+from honlearn.reporting.entities import ROWS
 from honlearn.results.learned import LearnedFacts
 
 
@@ -54,7 +54,7 @@ def example_entity(learned: LearnedFacts | None, right: set[str] | None) -> int:
     """Return the row of the entity to show first: right on unseen data, explained, most changed by memory."""
     best, found = None, 0
     for row, entity in enumerate([] if learned is None else learned.entities[:ROWS]):
-        before = without_memory(entity)
+        before = entity.without_memory
         sure = max(entity.probabilities)
         correct = entity.known is None if right is None else entity.node in right
         rank = (entity.reasons is not None, correct, 0.0 if before is None else sure - before)

@@ -70,14 +70,18 @@ def _leading(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
 
 def precision_recall(truth: NDArray[Any], linked: NDArray[Any]) -> list[list[float]]:
     """Return points [recall, precision, threshold] from the surest pair on, at most :data:`POINTS`."""
-    order = np.argsort(-linked, kind="stable")
-    found = np.cumsum(truth[order])
-    number = np.arange(1, len(order) + 1)
-    last = np.append(np.diff(linked[order]) != 0, True)  # pairs of equal probability come together
-    precision, recall = (found / number)[last], (found / max(int(found[-1]), 1))[last]
-    threshold = linked[order][last]
+    recall, precision, threshold = _curve(truth, linked)
     picked = np.unique(np.linspace(0, len(recall) - 1, min(POINTS, len(recall))).round().astype(int))
     return [[float(recall[i]), float(precision[i]), float(threshold[i])] for i in picked]
+
+
+def _curve(truth: NDArray[Any], score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return recall, precision and threshold, the largest score first; equal scores come together."""
+    order = np.argsort(-score, kind="stable")
+    found = np.cumsum(truth[order])
+    number = np.arange(1, len(order) + 1)
+    last = np.append(np.diff(score[order]) != 0, True)
+    return (found / max(int(found[-1]), 1))[last], (found / number)[last], score[order][last]
 
 
 def degree_average_precision(
@@ -85,7 +89,9 @@ def degree_average_precision(
 ) -> float | None:
     """Return the average precision of the product of the ends' degrees, the least a model should beat.
 
-    The tested links still count in the degrees, so it is a little too good. None where a name is unknown.
+    The tested links still count in the degrees, so it is a little too good. Products are whole numbers that
+    are often equal; such pairs are taken together, in whatever order they are listed. None where a name is
+    unknown.
     """
     first = network.first_order()
     known: Mapping[str, int] = {name: i for i, name in enumerate(first.vocabulary.names)}
@@ -93,7 +99,5 @@ def degree_average_precision(
         return None
     out, into = np.diff(first.indptr), np.diff(first.in_indptr)
     score = np.array([float(out[known[u]]) * float(into[known[v]]) for u, v in pairs])
-    order = np.argsort(-score, kind="stable")
-    right = truth[order].astype(np.float64)
-    precision = np.cumsum(right) / np.arange(1, len(right) + 1)
-    return float((precision * right).sum() / max(right.sum(), 1.0))
+    recall, precision, _ = _curve(truth, score)
+    return float((np.diff(recall, prepend=0.0) * precision).sum())

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from honlearn.errors import FormatError
+from honlearn.results.metrics import mean_and_deviation
 from honlearn.results.record import Record, Sizes
 from honlearn.results.runs import INPUTS, ModelRecords, Study
 from honlearn.results.summary import compare
@@ -77,13 +78,15 @@ def study_scores(study: Study) -> dict[str, tuple[str, bool]]:
 def model_scores(study: Study) -> list[dict[str, Any]]:
     """Return one dictionary per model: scores with mean, std and values, times, and p-values.
 
-    ``p_value`` compares the main score with the first model's, ``against_g1`` with the same model's on the
-    first-order network; both by the corrected resampled t-test, None where there are no pairs.
+    ``p_value`` compares the main score with the first model's, ``against_g1`` with that of ``first_order``,
+    the same model with the same settings on the first-order network; both by the corrected resampled t-test,
+    None where there are no pairs.
     """
     shown = study_scores(study)
     main = next(iter(shown))
     found = []
     for model in study.models:
+        twin = _first_order_twin(model, study.models)
         found.append(
             {
                 "name": model.name,
@@ -98,7 +101,8 @@ def model_scores(study: Study) -> list[dict[str, Any]]:
                 "fit_cpu_seconds": spread([record.times.fit_cpu_seconds for record in model.records]),
                 "parameters": spread([record.sizes.parameters for record in model.records]),
                 "p_value": _p(model, study.models[0], main) if model is not study.models[0] else None,
-                "against_g1": _against_first_order(model, study.models, main),
+                "first_order": None if twin is None else twin.name,
+                "against_g1": None if twin is None else _p(model, twin, main),
             }
         )
     return found
@@ -122,12 +126,11 @@ def paired_folds(study: Study) -> dict[str, Any] | None:
     Folds are joined by seed and fold. None where no model was tested on both networks.
     """
     main, (_, more) = next(iter(study_scores(study).items()))
-    twins = {model.model: model for model in study.models if model.input == "g1"}
     best: float | None = None
     found: dict[str, Any] | None = None
     for model in study.models:
-        twin = twins.get(model.model)
-        if twin is None or model.input == "g1" or _settings(model) != _settings(twin):
+        twin = _first_order_twin(model, study.models)
+        if twin is None:
             continue
         first = {_fold(record): record.scores.get(main) for record in twin.records}
         folds: list[dict[str, Any]] = [
@@ -147,8 +150,10 @@ def paired_folds(study: Study) -> dict[str, Any] | None:
 
 
 def _settings(model: ModelRecords) -> dict[str, Any]:
-    """Return the settings that both inputs have; the structure is chosen only where there are contexts."""
-    return {key: value for key, value in model.parameters.items() if key not in ("order", "tau", "alpha")}
+    """Return folds and settings that both inputs have; structure is chosen only where there are contexts."""
+    structure = ("order", "tau", "min_support", "alpha")
+    own = {key: value for key, value in model.parameters.items() if key not in structure}
+    return {"folds": model.records[0].configuration.folds, **own}
 
 
 def _input(name: str) -> str:
@@ -164,9 +169,12 @@ def _fold(record: Record) -> str:
     return f"{record.configuration.seed}/{record.configuration.fold}"
 
 
-def _against_first_order(model: ModelRecords, models: Sequence[ModelRecords], main: str) -> float | None:
-    twin = next((other for other in models if other.model == model.model and other.input == "g1"), None)
-    return None if twin is None or model.input == "g1" else _p(model, twin, main)
+def _first_order_twin(model: ModelRecords, models: Sequence[ModelRecords]) -> ModelRecords | None:
+    """Return the same model with the same settings on the first-order network; None for itself."""
+    if model.input == "g1":
+        return None
+    own = (model.model, _settings(model))
+    return next((one for one in models if one.input == "g1" and (one.model, _settings(one)) == own), None)
 
 
 def _p(ours: ModelRecords, theirs: ModelRecords, score: str) -> float | None:
@@ -185,8 +193,8 @@ def spread(values: Sequence[Any]) -> dict[str, Any] | None:
     known = [float(value) for value in values if value is not None]
     if not known:
         return None
-    deviation = statistics.stdev(known) if len(known) > 1 else None
-    return {"mean": statistics.fmean(known), "std": deviation, "values": values}
+    mean, deviation = mean_and_deviation(known)
+    return {"mean": mean, "std": deviation, "values": values}
 
 
 def chosen_shares(sizes: Sequence[Sizes]) -> str:

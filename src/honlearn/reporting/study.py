@@ -119,11 +119,7 @@ def memory_page(memory: Memory | None) -> dict[str, Any] | None:
     """Return how many bits of a step memory saves on held-out paths: in all, by order, and in words."""
     if memory is None:
         return None
-    rows, best = memory.rows, 1
-    for row in rows[1:]:
-        if row["saved"] - row["saved_pm"] <= 0:
-            break
-        best = int(row["order"])
+    rows, best = memory.rows, memory.best_order
     saved = rows[0]["bits"] - rows[best - 1]["bits"]
     found = {"first": rows[0]["bits"], "saved": saved, "order": best, "rows": [dict(row) for row in rows]}
     return dict(plain({**found, "sentence": memory.sentence, "division": memory.division}, 6))

@@ -152,6 +152,16 @@ class Memory:
     sentence: str
     rows: Sequence[Mapping[str, float]]
 
+    @property
+    def best_order(self) -> int:
+        """The highest order that saves bits beyond doubt, each order below it doing so, too."""
+        best = 1
+        for row in self.rows[1:]:
+            if row["saved"] - row["saved_pm"] <= 0:
+                break
+            best = int(row["order"])
+        return best
+
 
 def write_memory(run: str | Path, digest: str, memory: Memory) -> None:
     """Write how much memory helps, for the paths with this digest."""

@@ -18,6 +18,8 @@ from honlearn.stored import Fields, read_json
 from honlearn.writing.atomic import atomic_text
 
 FILE = "learned.json"
+# What explanations call the prediction that an entity would have without memory.
+FIRST_ORDER = "on the first-order network"
 _ADVICE = "remove it, and the report goes without it"
 
 
@@ -39,6 +41,11 @@ class Entity:
     probabilities: Sequence[float]
     chosen: Sequence[str] | None = None
     reasons: Mapping[str, Any] | None = None
+
+    @property
+    def without_memory(self) -> float | None:
+        """The probability of the predicted class on the first-order network; None where not known."""
+        return None if self.reasons is None else self.reasons["references"].get(FIRST_ORDER)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ In: true classes [B], probabilities [B, C] and perhaps those of each member [L, 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,14 +58,32 @@ def scores(truth: NDArray[np.int64], proba: Numbers, members: Numbers | None = N
     return result
 
 
+def mean_and_deviation(values: Sequence[float]) -> tuple[float, float | None]:
+    """Return the mean and the standard deviation (n − 1); the deviation of a single value is None.
+
+    >>> mean_and_deviation([0.5, 0.75]), mean_and_deviation([0.5])
+    ((0.625, 0.1767766952966369), (0.5, None))
+    """
+    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
+
+
 def log_loss(truth: NDArray[np.int64], proba: Numbers) -> float:
     """Return the mean of −log p(true class), p at least :data:`FLOOR`.
 
     >>> round(log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]])), 3)
     8.406
     """
-    chosen = np.take_along_axis(np.asarray(proba, np.float64), truth[:, None], 1)
-    return float(-np.log(np.clip(chosen, FLOOR, 1.0)).mean())
+    return float(losses(truth, proba).mean())
+
+
+def losses(truth: NDArray[np.int64], proba: Numbers) -> NDArray[np.float64]:
+    """Return −log p(true class) of each node [B], p at least :data:`FLOOR`; of members [L, B, C], [L, B].
+
+    >>> losses(np.array([0, 1]), np.array([[0.5, 0.5], [0.0, 1.0]])).round(3).tolist()
+    [0.693, -0.0]
+    """
+    chosen = np.asarray(proba, np.float64)[..., np.arange(len(truth)), truth]
+    return np.asarray(-np.log(np.clip(chosen, FLOOR, 1.0)))
 
 
 def area_under_roc(truth: NDArray[np.int64], proba: Numbers) -> float | None:

@@ -15,6 +15,8 @@ from honlearn.errors import FormatError
 from honlearn.stored import Fields, parse_json, shown
 
 TASKS = ("nodes", "links", "next", "paths")
+# How the division of a record of links begins whose test part is what first appears after a moment.
+LATER = "later than"
 # A digest names files, so that it may hold nothing that leads elsewhere.
 NAME = re.compile(r"[0-9A-Za-z_-]{1,100}")
 # Squares of larger numbers would not fit a float.
@@ -80,6 +82,11 @@ class Configuration:
     def name(self) -> str:
         """What tables call the model: its name, and its learner where that is not the usual one."""
         return model_name(self.model, self.parameters)
+
+    @property
+    def is_resampled(self) -> bool:
+        """Whether another fold or repetition tests other examples; of links that come later it does not."""
+        return not (self.folds or "").startswith(LATER)
 
     @classmethod
     def from_fields(cls, asked: Fields) -> Configuration:
@@ -329,8 +336,16 @@ class Record:
 
     @property
     def test_share(self) -> float:
-        """Test examples for each training example."""
-        return required(self.sizes.test, "test") / required(self.sizes.train, "train")
+        """Test examples of one score for each training example.
+
+        Of links a score is of the tested links and as many unlinked pairs, however many kinds of these were
+        tested beside each other.
+        """
+        test = required(self.sizes.test, "test")
+        tested = self.sizes.counts.get("tested")
+        if self.configuration.task == "links" and tested:
+            test = min(test, int(2 * tested))
+        return test / required(self.sizes.train, "train")
 
 
 def required(value: Value | None, name: str) -> Value:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from honlearn.errors import FormatError, HonlearnError, InputError, MissingFileError, listed
 from honlearn.results import artefacts
 from honlearn.results.learned import LearnedFacts, read_learned
+from honlearn.results.networks import NETWORKS
 from honlearn.results.record import Configuration, DataDigests, Record
 from honlearn.results.records import FILE, damaged_end, digest_of
 from honlearn.stored import Fields, read_json
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 # Where ``honlearn learn`` keeps the run of its validation.
 LEARNED_RUN = "run"
-INPUTS = {"g1": "first-order", "gk": "higher-order", "auto": "chosen order"}
+INPUTS = {**NETWORKS, "auto": "chosen order"}
 """What inputs are called."""
 Found = TypeVar("Found")
 
