@@ -261,6 +261,6 @@ def test_a_tab_is_typed_as_its_name(tmp_path) -> None:
 def test_a_reader_without_columns_shows_the_guess(tmp_path) -> None:
     _patients().to_csv(tmp_path / "wards.csv", index=False)
     with pytest.raises(
-        InputError, match="Perhaps --sequence patient --order-by admitted --entity ward. Give sequence"
+        InputError, match=r"Perhaps --sequence patient --order-by admitted --entity ward\. Give sequence"
     ):
         read_paths(tmp_path / "wards.csv")

@@ -35,8 +35,8 @@ _WORDS = {
     "patient patientid customer client journey vessel ship voyage mmsi imo sequence path pathid route run "
     "game subject person member device account besucher nutzer kunde fall sitzung fahrt reise schiff",
     "order_by": "time timestamp date datetime ts order seq sequence step position pos index start starttime "
-    "begin created when event_time hop leg number num rank day minute second zeit zeitpunkt zeitstempel datum "
-    "uhrzeit schritt",
+    "begin created when event_time hop leg number num rank day minute second zeit zeitpunkt zeitstempel "
+    "datum uhrzeit schritt",
     "entity": "page url entity node location place stop station port airport origin activity action item "
     "product state ward unit department city site article word concept name screen page_name event code "
     "diagnosis room zone cell gate symbol song track seite ort haltestelle hafen abteilung",
@@ -150,9 +150,9 @@ def guess_part(part: Part) -> Guess | None:
     if found is None:
         raise InputError(
             f"{part.name}: which columns hold the paths? None looks like the id of a sequence beside one of "
-            f"entities.{_edge_per_row(columns)} Give sequence, order_by and entity (one event per row), path_column (one path per "
-            "row), or source_column, target_column, order_by and max_gap (one temporal edge a row); there "
-            f"are {listed(names, 20)}"
+            f"entities.{_edge_per_row(columns)} Give sequence, order_by and entity (one event per row), "
+            "path_column (one path per row), or source_column, target_column, order_by and max_gap (one "
+            f"temporal edge a row); there are {listed(names, 20)}"
         )
     return found
 

@@ -84,8 +84,8 @@ def read_table(
     if guess is not None and not (guess.is_clear if confirm is None else confirm(guess)):
         raise InputError(
             f"{name_of(table)}: the columns are not clear; the guess is {guess.flags()}. Pass these if they "
-            "are right (on the command line --yes will do), or name others: sequence, order_by and entity (one "
-            "event per row), or path_column (one path per row)"
+            "are right (on the command line --yes will do), or name others: sequence, order_by and entity "
+            "(one event per row), or path_column (one path per row)"
         )
     options = {**reading, **({} if guess is None else guess.options)}
     empty = EmptyIds(None, {})
@@ -103,7 +103,7 @@ def read_table(
         empty.rows,
         empty.by_column,
         paths.total,
-        _steps(paths),
+        paths.n_steps,
         len(paths.vocabulary),
         _alone(paths),
     )
@@ -131,8 +131,8 @@ def _check_delimiter(source: str, paths: Paths) -> None:
     ends = {names[code][-1:] for code in np.unique(before)}
     if len(ends) == 1 and (mark := ends.pop()) in ",;":
         raise InputError(
-            f"{source}: entities such as {_cut(names[before[0]])!r} end in {mark!r}, since blanks are taken to "
-            f"separate them; pass delimiter='{mark} ' (--delimiter '{mark} ') if it stands between entities"
+            f"{source}: entities such as {_cut(names[before[0]])!r} end in {mark!r}, since blanks are taken "
+            f"to separate them; pass delimiter='{mark} ' (--delimiter '{mark} ') if it stands between them"
         )
 
 
@@ -154,11 +154,6 @@ def name_of(table: Any) -> str:
     if isinstance(table, (str, os.PathLike)):
         return os.path.basename(os.fspath(table))
     return "the paths" if isinstance(table, (Paths, list, tuple)) else "the table"
-
-
-def _steps(paths: Paths) -> int:
-    times = 1 if paths.counts is None else paths.counts
-    return int((np.maximum(paths.lengths - 1, 0) * times).sum())
 
 
 def _alone(paths: Paths) -> tuple[str, ...]:
