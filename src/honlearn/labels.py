@@ -18,18 +18,24 @@ from typing import TextIO
 from honlearn.errors import FormatError, InputError, MissingFileError, did_you_mean, listed
 
 _LONGEST_LINE = 1 << 24
+# How programs write that there is no value. NA is left out: it is a class, too (North America).
+_MISSING = frozenset(("nan", "nat", "none", "null", "<na>", "n/a", "#n/a"))
 
 
 def read_labels(
-    path: str | PathLike[str], label_column: str | None = None, node_column: str | None = None
+    path: str | PathLike[str],
+    label_column: str | None = None,
+    node_column: str | None = None,
+    separator: str | None = None,
 ) -> tuple[list[str], list[str]]:
     """Return the labelled nodes and their classes, in the order of the file.
 
     `label_column` names the column of the classes; None means the one called ``label``, in any case.
-    `node_column` names that of the nodes; None means the first.
+    `node_column` names that of the nodes; None means the first. `separator` stands between columns; None
+    means a comma, in a ``.tsv`` file a tab.
     """
     source = Path(path)
-    rows = csv_rows(source)
+    rows = csv_rows(source, separator)
     _, header = next(rows, (0, []))
     if not header:
         raise FormatError(f"{source}: empty; expected a header such as: node,label")
@@ -49,12 +55,21 @@ def read_labels(
             UserWarning,
             stacklevel=2,
         )
+    absent = next((label for label in known.values() if label.casefold() in _MISSING), None)
+    if absent is not None:
+        count = sum(label == absent for label in known.values())
+        warnings.warn(
+            f"{source}: {absent!r} is taken as a class (nodes that have it: {count:,}); if it means that "
+            "there is none, leave the field empty",
+            UserWarning,
+            stacklevel=2,
+        )
     if not known:
         raise FormatError(f"{source}: no node has a label; give at least one row with a node and a class")
     return list(known), list(known.values())
 
 
-def csv_rows(source: Path) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(source: Path, separator: str | None = None) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a CSV (or TSV) file that are not empty, each with its line number."""
     if source.is_dir():
         raise InputError(f"{source}: is a folder; name a CSV file")
@@ -64,7 +79,7 @@ def csv_rows(source: Path) -> Iterator[tuple[int, list[str]]]:
     line = 0
     try:
         with open(source, encoding="utf-8-sig", newline="") as file:
-            mark = "\t" if source.suffix.lower() == ".tsv" else ","
+            mark = separator or ("\t" if source.suffix.lower() == ".tsv" else ",")
             rows = csv.reader(_lines(file, source), delimiter=mark, strict=True)
             for row in rows:
                 line = rows.line_num

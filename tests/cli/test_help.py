@@ -7,12 +7,14 @@ import os
 import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
+import honlearn as hl
 from honlearn.cli import _COMMANDS, make_app
 from honlearn.cli.help import EXAMPLES, OTHER, PANEL_OF
 
@@ -130,3 +132,20 @@ def test_what_is_missing_is_one_line_before_anything_heavy_is_imported(tmp_path:
         assert told.startswith("honlearn: "), words
         assert told.count("\n") == 1, words
     assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_warnings_are_one_line(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+    from honlearn.cli import main
+
+    hon = tmp_path / "net.hon"
+    hl.grow([["A", "B"], ["B", "A"]], order=1).save(hon)
+    (tmp_path / "labels.csv").write_text("node,label\nA,x\nB,nan\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        with pytest.raises(SystemExit):
+            main(["info", str(hon), str(tmp_path / "labels.csv"), "--json"])
+    told = capsys.readouterr().err.splitlines()
+    assert told == [
+        f"honlearn: warning: {tmp_path / 'labels.csv'}: 'nan' is taken as a class (nodes that have "
+        "it: 1); if it means that there is none, leave the field empty"
+    ]

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import honlearn as hl
 from honlearn.cli.convert import convert
 from honlearn.cli.info import info
-from honlearn.errors import InputError
+from honlearn.errors import InputError, ParameterError
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.formats import load_network
 
@@ -68,6 +68,12 @@ def test_paths_given_for_a_network_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("node,label\nA,x\n")
     with pytest.raises(InputError, match=r"paths\.txt:1: weight 'D' is not a number; .*grown first"):
         run("info", str(tmp_path / "paths.txt"), str(tmp_path / "labels.csv"))
+
+
+def test_labels_of_paths_are_told_to_need_a_network(net: str, tmp_path: Path) -> None:
+    (tmp_path / "clicks.csv").write_text("user,page\n1,A\n1,B\n")
+    with pytest.raises(ParameterError, match=r"clicks.csv: paths, and LABELS are for a network; make one"):
+        run("info", str(tmp_path / "clicks.csv"), str(tmp_path / "labels.csv"))
 
 
 def test_info_as_tables(net: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,6 +53,8 @@ def test_rare_classes_are_spread_without_a_warning() -> None:
 
 
 def test_too_many_folds() -> None:
+    with pytest.raises(InputError, match=r"all 3 labelled nodes have a class of their own.*groups first"):
+        stratified_folds(["a", "b", "c"], ["1.5", "2.5", "0.1"], 2, 0)
     with pytest.raises(InputError, match="16 folds, but the largest class has 15 labelled nodes"):
         stratified_folds(NODES, LABELS, 16, 0)
     with pytest.raises(InputError, match="2 folds, but the largest class has 0 labelled rows"):

@@ -156,3 +156,124 @@ def test_what_needs_no_columns(tmp_path) -> None:
     assert guess_columns(tmp_path / "paths.jsonl") is None
     assert guess_columns([["A", "B"]]) is None
     assert guess_columns(_clicks(), sequence="session_id", entity="url") is None
+
+
+def _visits(times: list[str]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "Fall": np.repeat([f"F{i}" for i in range(20)], 3),
+            "Datum": np.resize(times, 60),
+            "Station": RANDOM.choice(["Aufnahme", "Intensiv", "Chirurgie"], 60),
+        }
+    )
+
+
+def test_times_of_another_form(tmp_path) -> None:
+    """A table as German spreadsheets save it: semicolons, decimal commas, 31.12.2024 23:59."""
+    table = _visits(["30.12.2024 23:59", "31.12.2024 00:10", "01.01.2025 08:00"])
+    table["Dauer"] = np.resize(["1,5", "20,25", "3,0", "7,75"], 60)
+    table.to_csv(tmp_path / "stays.csv", sep=";", index=False, encoding="utf-8-sig")
+    guess = guess_columns(tmp_path / "stays.csv")
+    assert guess is not None
+    assert guess.options == {
+        "sequence": "Fall",
+        "order_by": "Datum",
+        "time_format": "%d.%m.%Y %H:%M",
+        "entity": "Station",
+        "delimiter": ";",
+    }
+    assert guess.is_clear
+    found = list(read_paths(tmp_path / "stays.csv", **guess.options))
+    assert found == [tuple(table.Station[i : i + 3]) for i in range(0, 60, 3)]
+
+
+def test_day_or_month() -> None:
+    with pytest.raises(InputError, match=r"of the form '%d/%m/%Y' or '%m/%d/%Y'\? Name it.*--sequence Fall"):
+        guess_columns(_visits(["01/02/2024", "03/02/2024"]))
+    guess = guess_columns(_visits(["01/02/2024", "13/02/2024"]))
+    assert guess is not None
+    assert guess.options["time_format"] == "%d/%m/%Y"
+
+
+def test_a_column_of_times_in_several_forms_is_the_order_still() -> None:
+    guess = guess_columns(_visits(["2024-05-31T08:00:00Z", "1717142400", "1717142400000"]))
+    assert guess is not None
+    assert guess.options["order_by"] == "Datum"
+
+
+@pytest.mark.parametrize(("name", "mark"), [("route", ", "), ("route", ","), ("seen", "; "), ("seen", " > ")])
+def test_marks_between_entities(name: str, mark: str) -> None:
+    rows = [["A x", "B", "C"], ["B", "C"], ["C", "A x", "B"]]
+    guess = guess_columns(pd.DataFrame({"id": [1, 2, 3], name: [mark.join(row) for row in rows]}))
+    assert guess is not None
+    assert guess.options == {"path_column": name, "delimiter": mark}
+    table = pd.DataFrame({name: [mark.join(row) for row in rows]})
+    assert list(read_paths(table, **guess.options)) == [tuple(row) for row in rows]
+
+
+def test_titles_are_no_paths() -> None:
+    titles = RANDOM.choice(["Home - Shop > All", "Cart - Shop > All", "Pay - Shop > All"], 300)
+    guess = guess_columns(_clicks().drop(columns="url").assign(title=titles))
+    assert guess is not None
+    assert guess.options["entity"] == "title"
+
+
+def test_lists_as_text() -> None:
+    for texts in (['["a", "b"]', '["c", "a"]'], ["['a', 'b']", "['c', 'a']"]):
+        with pytest.raises(InputError, match=r"column 'pages' holds lists written as text, such as \["):
+            guess_columns(pd.DataFrame({"id": [1, 2], "pages": texts}))
+
+
+def test_one_column_per_step() -> None:
+    table = pd.DataFrame({f"step{i}": RANDOM.choice(list("abc"), 50) for i in range(1, 5)})
+    for given in (table, table.assign(user=RANDOM.permutation(50))):
+        with pytest.raises(InputError, match="'step1' to 'step4' look like one path per row"):
+            guess_columns(given)
+
+
+def test_two_columns_of_one_name(tmp_path) -> None:
+    (tmp_path / "twice.csv").write_text("id,time,page,page\n1,1,a,x\n1,2,b,y\n2,1,b,y\n2,2,a,x\n")
+    with pytest.raises(InputError, match="2 columns are called 'page'; rename all but one"):
+        guess_columns(tmp_path / "twice.csv")
+
+
+def test_movements_are_no_events() -> None:
+    ports = ["A", "B", "C"]
+    table = pd.DataFrame(
+        {"origin": RANDOM.choice(ports, 90), "destination": RANDOM.choice(ports, 90), "departure": TIMES[:90]}
+    )
+    with pytest.raises(InputError, match="--source-column origin --target-column destination --order-by dep"):
+        guess_columns(table)
+    guess = guess_columns(table.assign(ship=np.repeat(np.arange(30), 3)))
+    assert guess is not None
+    assert guess.options["entity"] == "origin"
+    assert "'destination' is not read" in guess.reasons[-1]
+
+
+def test_json_lines_with_lists_and_other_values(tmp_path) -> None:
+    (tmp_path / "paths.jsonl").write_text('{"id": 1, "pages": ["a", "b"]}\n{"id": 2, "pages": ["b", "c"]}\n')
+    guess = guess_columns(tmp_path / "paths.jsonl")
+    assert guess is not None
+    assert guess.options == {"path_column": "pages"}
+    event = '{{"user": {}, "t": {}.5, "page": "{}", "price": 9.99, "device": {{"kind": "phone"}}}}\n'
+    (tmp_path / "clicks.jsonl").write_text(
+        "".join(event.format(user, t, page) for user in (1, 2, 3) for t, page in enumerate("abc"))
+    )
+    guess = guess_columns(tmp_path / "clicks.jsonl")
+    assert guess is not None
+    assert guess.options == {"sequence": "user", "order_by": "t", "entity": "page"}
+
+
+def test_a_tab_is_typed_as_its_name(tmp_path) -> None:
+    _patients().to_csv(tmp_path / "wards.csv", sep="\t", index=False)
+    guess = guess_columns(tmp_path / "wards.csv")
+    assert guess is not None
+    assert guess.flags().endswith("--delimiter tab")
+
+
+def test_a_reader_without_columns_shows_the_guess(tmp_path) -> None:
+    _patients().to_csv(tmp_path / "wards.csv", index=False)
+    with pytest.raises(
+        InputError, match=r"Perhaps --sequence patient --order-by admitted --entity ward\. Give sequence"
+    ):
+        read_paths(tmp_path / "wards.csv")

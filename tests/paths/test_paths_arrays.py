@@ -24,6 +24,13 @@ def test_whole_arrays_are_taken() -> None:
     assert made().total == 3
 
 
+def test_steps_are_moves_and_count_as_often_as_their_path() -> None:
+    paths = Paths.from_lists([["a", "b", "c"], ["a"], ["b", "a"]], counts=[10, 5, 1])
+    assert paths.n_steps == 21
+    assert repr(paths) == "Paths(16 paths in 3 rows with counts, 21 steps, 3 entities)"
+    assert "21" in paths._repr_html_()
+
+
 @pytest.mark.parametrize(
     ("changed", "told"),
     [

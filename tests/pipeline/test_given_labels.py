@@ -38,3 +38,25 @@ def test_what_is_no_labels() -> None:
         as_labels(7)
     with pytest.raises(InputError, match="no node has a class"):
         as_labels({"A": None})
+
+
+def test_what_spreadsheets_write(tmp_path) -> None:
+    (tmp_path / "labels.csv").write_text("Ort;Klasse\nA;x\nB;y\nC;\n", encoding="utf-8-sig")
+    assert as_labels(tmp_path / "labels.csv") == WANTED
+    (tmp_path / "more.csv").write_text("Ort\tlabel\tn\nA\tx\t1\nB\ty\t2\n")
+    assert as_labels(tmp_path / "more.csv") == WANTED
+
+
+def test_a_header_that_is_missing(tmp_path) -> None:
+    (tmp_path / "labels.csv").write_text("A,x\nB,y\nC,x\n")
+    with pytest.raises(
+        FormatError, match=r"labels.csv:1: 'x' is a class, so a header is missing; put one above"
+    ):
+        as_labels(tmp_path / "labels.csv")
+    assert as_labels(tmp_path / "labels.csv", label_column="x") == (["B", "C"], ["y", "x"])
+
+
+def test_a_missing_value_as_a_class_is_told(tmp_path) -> None:
+    (tmp_path / "labels.csv").write_text("node,label\nA,x\nB,nan\nC,nan\n")
+    with pytest.warns(UserWarning, match=r"'nan' is taken as a class \(nodes that have it: 2\)"):
+        assert as_labels(tmp_path / "labels.csv") == (["A", "B", "C"], ["x", "nan", "nan"])

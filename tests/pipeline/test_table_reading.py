@@ -60,3 +60,17 @@ def test_paths_are_taken_as_they_are() -> None:
 def test_no_path_of_two() -> None:
     with pytest.raises(InputError, match="no path has two entities"):
         read_table([["A"], ["B"]], {})
+
+
+def test_marks_that_were_read_as_entities(tmp_path) -> None:
+    (tmp_path / "commas.txt").write_text("a, b, c\nb, c\n")
+    with pytest.raises(InputError, match=r"entities such as 'a,' end in ','.*--delimiter ', '"):
+        read_table(tmp_path / "commas.txt", {})
+    (tmp_path / "arrows.txt").write_text("a > b > c\nb > c\n")
+    with pytest.raises(InputError, match=r"'>' is read as an entity.*--delimiter ' > '"):
+        read_table(tmp_path / "arrows.txt", {})
+    paths, _ = read_table(tmp_path / "arrows.txt", {"delimiter": " > "})
+    assert list(paths) == [("a", "b", "c"), ("b", "c")]
+    # Punctuation is a word of its own in texts.
+    (tmp_path / "words.txt").write_text("well , he said - and left\nso it goes\n")
+    assert len(read_table(tmp_path / "words.txt", {})[0]) == 2

@@ -385,3 +385,13 @@ def test_a_run_with_records_alone_opens_and_says_what_is_missing(browser: Any, t
     assert made.locator("#scores-table tbody tr").count() > 5
     made.close()
     assert seen.errors == []
+
+
+def test_scores_that_print_alike_are_equally_good(browser: Any, tmp_path: Path) -> None:
+    network = small_network()
+    run = write_run(tmp_path / "run", network, small_labels(network), sharpness=60.0)
+    tab, _ = opened(browser, write_report(run, tmp_path / "report.html"))
+    row = tab.locator("#scores-table tr", has_text="micro F1").first
+    assert row.locator("td").all_inner_texts() == ["1.000 ± 0.000"] * 2
+    assert row.locator("td.best").count() == 2
+    tab.close()

@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -44,6 +45,7 @@ _COMMANDS = {
     "next": "next:next_steps",
     "data": "data:data_app",
 }
+_PACKAGE = Path(__file__).parent.parent
 # Objects that are made before the collector looks for cycles: imports make many, and no cycles to free.
 _COLLECT_AFTER = 50_000
 
@@ -138,7 +140,8 @@ def _warnings_as_lines() -> Iterator[None]:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        if issubclass(category, DamageWarning):
+        ours = category is UserWarning and Path(filename).is_relative_to(_PACKAGE)
+        if ours or issubclass(category, DamageWarning):
             print(f"honlearn: warning: {message}", file=sys.stderr)
         else:
             before(message, category, filename, lineno, file, line)

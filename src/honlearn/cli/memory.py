@@ -25,7 +25,7 @@ def describe_paths(source: list[str], options: dict[str, Any], order: int, seed:
     facts = {
         "paths": paths.total,
         "rows": len(paths),
-        "steps": gain.n_steps,
+        "steps": paths.n_steps,
         "entities": len(paths.vocabulary),
         "shortest": int(lengths.min()),
         "longest": int(lengths.max()),

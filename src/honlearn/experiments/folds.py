@@ -80,6 +80,11 @@ def _stratified(classes: NDArray[np.str_], count: int, seed: int, what: str = "n
 
     check_integer("folds", "seed", seed, 0, MOST_SEED)
     largest = max(Counter(classes.tolist()).values(), default=0)
+    if largest == 1:
+        raise InputError(
+            f"all {len(classes):,} labelled {what} have a class of their own, and none is left to learn it "
+            "from; is this the column of classes? Numbers on a scale are to be put into groups first"
+        )
     if largest < count:
         raise InputError(
             f"{count} folds, but the largest class has {largest} labelled {what}; ask for fewer folds "

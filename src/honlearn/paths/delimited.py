@@ -60,6 +60,15 @@ class DelimitedPart(FilePart):
                 f"{self.name}:1: the header is not UTF-8 text; convert the file to UTF-8"
             ) from error
 
+    @property
+    def header(self) -> str:
+        """The first line that is not blank, as it stands; its first million bytes, if it is longer."""
+        with self._stream() as stream:
+            begin = b""
+            while (block := stream.read(_BLOCK)) and not begin:
+                begin = block.lstrip(b"\r\n")
+        return re.split(rb"[\r\n]", begin, maxsplit=1)[0].decode(errors="replace")
+
     def _check_width(self) -> None:
         """Raise for a header of more columns than allowed, before Arrow makes room for each of them."""
         most = self.options.max_columns

@@ -21,7 +21,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError, listed
+from honlearn.paths import other_layouts
+from honlearn.paths.delimited import DelimitedPart
 from honlearn.paths.files import find_files, format_of
+from honlearn.paths.guessed_times import is_iso, time_forms
+from honlearn.paths.jsonl import JsonLinesPart
 from honlearn.paths.options import COLUMN_OPTIONS, TABLE_FORMATS, ReaderOptions
 from honlearn.paths.parts import MemoryPart, Part
 from honlearn.paths.source import is_table
@@ -31,19 +35,24 @@ _ROWS = 2000
 _WORDS = {
     "sequence": "session sessionid user userid visitor visit case caseid trace trip tripid itin itinerary "
     "patient patientid customer client journey vessel ship voyage mmsi imo sequence path pathid route run "
-    "game subject person member device account",
+    "game subject person member device account besucher nutzer kunde fall sitzung fahrt reise schiff",
     "order_by": "time timestamp date datetime ts order seq sequence step position pos index start starttime "
-    "begin created when event_time hop leg number num rank day minute second",
+    "begin created when event_time hop leg number num rank day minute second zeit zeitpunkt zeitstempel "
+    "datum uhrzeit schritt",
     "entity": "page url entity node location place stop station port airport origin activity action item "
     "product state ward unit department city site article word concept name screen page_name event code "
-    "diagnosis room zone cell gate symbol song track",
+    "diagnosis room zone cell gate symbol song track seite ort haltestelle hafen abteilung",
     "path_column": "path paths route itinerary trajectory sequence pages stops journey walk",
     "count_column": "count counts n freq frequency weight passengers times",
 }
 _WORDS_OF = {role: frozenset(text.split()) for role, text in _WORDS.items()}
 _SEPARATORS = ("->", "→", ">", "|", ";")
+# Marks that stand in ordinary text, too: only a column that is called a path is split at them.
+_COMMON = (",", " ")
+_SOURCES = frozenset(("origin", "source", "src", "from"))
+_TARGETS = frozenset(("dest", "destination", "target", "dst", "to", "end", "arrival", "next"))
 _TIME = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
 # By how much the chosen columns must beat any others to be taken without asking.
 _CLEAR = 1.0
 _LEAST = 2.0
@@ -66,7 +75,8 @@ class Guess:
 
     def flags(self) -> str:
         """Return the options as one types them."""
-        words = (f"--{name.replace('_', '-')} {_quoted(value)}" for name, value in self.options.items())
+        typed = {**self.options, **({"delimiter": "tab"} if self.options.get("delimiter") == "\t" else {})}
+        words = (f"--{name.replace('_', '-')} {_quoted(value)}" for name, value in typed.items())
         return " ".join(words)
 
 
@@ -109,6 +119,11 @@ class _Column:
         """The share of values that are numbers."""
         return self._share(_NUMBER.fullmatch)
 
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """The different values that are no numbers."""
+        return frozenset(value for value in self.there if not _NUMBER.fullmatch(value))
+
     def _share(self, match: Callable[[str], object]) -> float:
         return sum(match(value) is not None for value in self.there) / max(len(self.there), 1)
 
@@ -143,22 +158,34 @@ def guess_columns(source: Any, **given: Any) -> Guess | None:
     if part is None:
         return None
     with part.guarded():
+        separated = _separator(part, options)
+    if separated is None:
+        return guess_part(part)
+    guess = guess_columns(source, **{**given, "delimiter": separated})
+    assert guess is not None
+    return Guess({**guess.options, "delimiter": separated}, guess.reasons, guess.is_clear)
+
+
+def guess_part(part: Part) -> Guess | None:
+    """Return what the columns of one table may be; None where its lines are paths."""
+    with part.guarded():
         names = part.columns
-        separated = _separator(names, options)
-        if separated is not None:
-            guess = guess_columns(source, **{**given, "delimiter": separated})
-            assert guess is not None
-            return Guess({**guess.options, "delimiter": separated}, guess.reasons, guess.is_clear)
         columns = _columns(part, names)
     if len(columns) == 1 and columns[0].name == "(line)":
         return None
-    found = _path_per_row(columns) or _event_per_row(columns)
+    other_layouts.refuse_repeated(part.name, names, (name for name in names if _matters(name)))
+    steps = other_layouts.steps_across({one.name: one.values for one in columns if not one.is_list})
+    found = _path_per_row(part.name, columns)
+    if found is None:
+        found = _event_per_row(part.name, columns)
+        if steps and (found is None or set(found.options.values()) & set(steps)):
+            raise other_layouts.one_column_per_step(part.name, steps)
     if found is None:
         raise InputError(
             f"{part.name}: which columns hold the paths? None looks like the id of a sequence beside one of "
-            "entities. Give sequence, order_by and entity (one event per row), path_column (one path per "
-            "row), or source_column, target_column, order_by and max_gap (one temporal edge a row); there "
-            f"are {listed(names, 20)}"
+            f"entities.{_edge_per_row(columns)} Give sequence, order_by and entity (one event per row), "
+            "path_column (one path per row), or source_column, target_column, order_by and max_gap (one "
+            f"temporal edge a row); there are {listed(names, 20)}"
         )
     return found
 
@@ -177,19 +204,29 @@ def _first_part(source: Any, options: ReaderOptions) -> Part | None:
     return open_part(files[0], kind, options) if kind in TABLE_FORMATS else None
 
 
-def _separator(names: Sequence[str], options: ReaderOptions) -> str | None:
-    """Return what separates the columns of a CSV file whose only column holds such a mark."""
-    if len(names) != 1 or options.delimiter is not None:
+def _separator(part: Part, options: ReaderOptions) -> str | None:
+    """Return what separates the columns of a CSV file whose header holds such a mark and no comma."""
+    if not isinstance(part, DelimitedPart) or options.delimiter is not None:
         return None
-    return next((mark for mark in (";", "\t", "|") if mark in names[0]), None)
+    header = part.header
+    marks = () if part.separator in header else (";", "\t", "|")
+    return next((mark for mark in marks if mark in header), None)
 
 
 def _columns(part: Part, names: Sequence[str]) -> list[_Column]:
     wanted = [name for name in names if names.count(name) == 1]
+    if isinstance(part, JsonLinesPart) and not part.holds_arrays:
+        return [_Column.of(name, pa.array(values)) for name, values in part.sample(wanted).items()]
     batch = next(part.batches(wanted, {}, lambda step=1, note="": None), None)
     if batch is None:
         raise InputError(f"{part.name}: a header without rows; is this the whole table?")
     return [_Column.of(name, batch.column(i).slice(0, _ROWS)) for i, name in enumerate(wanted)]
+
+
+def _matters(name: str) -> bool:
+    """Return whether a column's name is one that paths, orders or entities have."""
+    column = _Column(name, (), words=_words(name))
+    return any(column.named(role) for role in _WORDS)
 
 
 def _text(value: Any) -> str:
@@ -210,12 +247,14 @@ def _words(name: str) -> frozenset[str]:
     return frozenset(word.casefold() for word in re.split(r"[\W_]+", spaced) if word)
 
 
-def _path_per_row(columns: Sequence[_Column]) -> Guess | None:
+def _path_per_row(table: str, columns: Sequence[_Column]) -> Guess | None:
     """Return the guess for a table with one path a row, where a column holds lists or separated names."""
     scored = []
     for column in columns:
+        if not column.is_list and other_layouts.are_lists(column.there):
+            raise other_layouts.lists_as_text(table, column.name, column.there[0])
         mark = None if column.is_list else _mark(column)
-        if column.is_list or (mark is not None and (mark != " " or column.named("path_column"))):
+        if column.is_list or (mark is not None and (column.named("path_column") or _splits(column, mark))):
             scored.append((column.is_list + 2.0 * column.named("path_column"), column, mark))
     if not scored:
         return None
@@ -233,17 +272,28 @@ def _path_per_row(columns: Sequence[_Column]) -> Guess | None:
     return Guess(options, tuple(reasons), clear)
 
 
+def _splits(column: _Column, mark: str) -> bool:
+    """Return whether a mark makes paths of a column with any name: titles such as 'Home | Shop' are none."""
+    return mark.strip() not in ("", ",") and max(value.count(mark) for value in column.there) > 1
+
+
 def _mark(column: _Column) -> str | None:
     """Return what splits the values of a column into names, where nearly all hold it."""
     values = column.there
-    for mark in (*_SEPARATORS, " "):
+    for mark in (*_SEPARATORS, *_COMMON):
         if values and sum(mark in value for value in values) >= 0.8 * len(values):
-            around = f" {mark} "
-            return around if mark != " " and all(around in v for v in values if mark in v) else mark
+            holding = [value for value in values if mark in value]
+            around = (f" {mark} ", f"{mark} ") if mark != " " else ()
+            return next((wide for wide in around if all(_is_between(wide, v) for v in holding)), mark)
     return None
 
 
-def _event_per_row(columns: Sequence[_Column]) -> Guess | None:
+def _is_between(mark: str, value: str) -> bool:
+    """Return whether a mark stands with its blanks wherever it stands in a value."""
+    return value.count(mark) == value.count(mark.strip())
+
+
+def _event_per_row(table: str, columns: Sequence[_Column]) -> Guess | None:
     """Return the guess for a table with one event a row."""
     usable = [column for column in columns if column.there and not column.is_list]
     ranked = []
@@ -255,7 +305,7 @@ def _event_per_row(columns: Sequence[_Column]) -> Guess | None:
         orders.sort(key=lambda one: -one[0])
         for entity in usable:
             score = -1.0 if entity is sequence else _as_entity(entity, sequence)
-            if score < 0:
+            if score < 0 or _are_ends(sequence, entity):
                 continue
             best, order = next((one for one in orders if one[1] is not entity), (0.0, None))
             if best < 1:
@@ -266,16 +316,61 @@ def _event_per_row(columns: Sequence[_Column]) -> Guess | None:
         return None
     best, sequence, order, entity = ranked[0]
     options, reasons = {"sequence": sequence.name}, [f"{sequence.name!r} is the path that a row belongs to"]
+    forms: list[str] = []
     if order is not None:
         options["order_by"] = order.name
         kind = "times" if order.times > 0.8 else "numbers"
+        forms = [] if kind == "numbers" or is_iso(order.there) else time_forms(order.there)
+        if forms:
+            options["time_format"] = forms[0]
+            kind += f" of the form {forms[0]}"
         reasons.append(f"{order.name!r} is the order within a path ({kind})")
     else:
         reasons.append("the rows of a path are in order already: no column of times or numbers was found")
     options["entity"] = entity.name
-    reasons.append(f"{entity.name!r} is the entity that is visited")
+    last = _last_of_steps(entity, usable)
+    reasons.append(
+        f"{entity.name!r} is the entity that is visited"
+        + ("" if last is None else f"; {last.name!r} is not read, nor what only it holds: where paths end")
+    )
     clear = len(ranked) == 1 or best - ranked[1][0] >= _CLEAR
-    return Guess(options, tuple(reasons), clear)
+    guess = Guess(options, tuple(reasons), clear)
+    if order is not None and len(forms) > 1:
+        choice = " or ".join(repr(form) for form in forms)
+        raise InputError(
+            f"{table}: are the times in {order.name!r}, such as {order.there[0]!r}, of the form {choice}? "
+            f"Name it beside the columns: {guess.flags()}"
+        )
+    return guess
+
+
+def _are_ends(one: _Column, two: _Column) -> bool:
+    """Return whether two columns hold where a step leads from and where to, so that neither is a sequence."""
+    if one.words & (_SOURCES | _TARGETS) and two.words & (_SOURCES | _TARGETS):
+        return True
+    return len(one.texts & two.texts) > 0.5 * max(min(len(one.texts), len(two.texts)), 1)
+
+
+def _edge_per_row(columns: Sequence[_Column]) -> str:
+    """Return the options for a table of movements from one entity to another, or nothing."""
+    sources, targets = ([c for c in columns if c.words & words] for words in (_SOURCES, _TARGETS))
+    times = [c for c in columns if c.times + c.numbers >= 0.95]
+    times = [c for c in times if c.named("order_by") or c.times > 0.8]
+    if not (len(sources) == len(targets) == 1 and times):
+        return ""
+    options = {"source_column": sources[0], "target_column": targets[0], "order_by": times[0]}
+    flags = Guess({name: column.name for name, column in options.items()}, (), False).flags()
+    return f" It looks like one step per row: {flags} --max-gap, the longest wait within a path (6h)."
+
+
+def _last_of_steps(entity: _Column, columns: Sequence[_Column]) -> _Column | None:
+    """Return the column of where a row's step leads, which holds entities as `entity` does; None without."""
+    visited = set(entity.there)
+    for column in columns:
+        led = set(column.there)
+        if column is not entity and column.words & _TARGETS and len(led & visited) > 0.5 * len(led):
+            return column
+    return None
 
 
 def _as_sequence(column: _Column) -> float:
@@ -301,12 +396,13 @@ def _as_entity(column: _Column, sequence: _Column) -> float:
 
 def _as_order(column: _Column, sequence: _Column) -> float:
     """Return how well a column may order the rows of a sequence: numbers or times that differ within it."""
-    if max(column.times, column.numbers) < 0.95:
+    # A column with both may be one, too: reading it tells where they mix.
+    if column.times + column.numbers < 0.95:
         return 0.0
     _, values = _together(column, sequence)
     rows = np.bincount(sequence.codes)
     several = rows > 1
-    distinct = sum((values[several] / rows[several]).tolist()) / max(int(several.sum()), 1)
+    distinct = float(sum((values[several] / rows[several]).tolist())) / max(int(several.sum()), 1)
     return 2.0 * column.named("order_by") + 1.0 * (column.times > 0.8) + distinct
 
 

@@ -61,7 +61,7 @@ def paths_html(paths: Paths, top: int = 5) -> str:
     facts = {
         "paths": f"{paths.total:,}",
         "rows": f"{len(paths):,}" if paths.counts is not None else "",
-        "steps": f"{len(paths.codes):,}",
+        "steps": f"{paths.n_steps:,}",
         "entities": f"{len(paths.vocabulary):,}",
         "length": f"{lengths.min()} to {lengths.max()}, mean {lengths.mean():.1f}" if len(lengths) else "",
     }

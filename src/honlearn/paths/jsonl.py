@@ -81,6 +81,21 @@ class JsonLinesPart(FilePart):
             raise FormatError(f"{self.name}: the file is empty; it needs one JSON value per line")
         return self._begin
 
+    def sample(self, wanted: Sequence[str]) -> dict[str, list[Any]]:
+        """Return what the first thousand objects hold under some keys: lists where they are, else text.
+
+        Nothing is refused here: a column that no path needs may hold what no id can be.
+        """
+        rows = [row for row in self._first_rows() if isinstance(row, dict)]
+        found: dict[str, list[Any]] = {}
+        for name in wanted:
+            values = [row.get(name) for row in rows]
+            if any(isinstance(value, list) for value in values):
+                found[name] = [[str(item) for item in v] if isinstance(v, list) else None for v in values]
+            else:
+                found[name] = [None if v is None or isinstance(v, dict) else str(v) for v in values]
+        return found
+
     def number_types(self, column: str) -> list[Any]:
         """Return the types to try for an order: numbers, or times where the first value is no number."""
         values = (row.get(column) for row in self._first_rows() if isinstance(row, dict))

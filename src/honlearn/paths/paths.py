@@ -185,11 +185,15 @@ class Paths:
             yield PathChunk(self.codes[a:b], self.offsets[start : stop + 1] - a, counts)
             start = stop
 
+    @property
+    def n_steps(self) -> int:
+        """How many moves from one entity to the next there are, each as often as its path was seen."""
+        times = 1 if self.counts is None else self.counts
+        return int((np.maximum(self.lengths - 1, 0) * times).sum())
+
     def __repr__(self) -> str:
         rows = "" if self.counts is None else f" in {len(self):,} rows with counts"
-        return (
-            f"Paths({self.total:,} paths{rows}, {len(self.codes):,} steps, {len(self.vocabulary):,} entities)"
-        )
+        return f"Paths({self.total:,} paths{rows}, {self.n_steps:,} steps, {len(self.vocabulary):,} entities)"
 
     def _repr_html_(self) -> str:
         from honlearn.paths.html import paths_html

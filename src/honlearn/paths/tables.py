@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from honlearn.errors import InputError, did_you_mean, listed
+from honlearn.errors import HonlearnError, InputError, did_you_mean, listed
 from honlearn.paths.delimited import DelimitedPart
 from honlearn.paths.events import event_chunks
 from honlearn.paths.files import File
@@ -66,9 +66,9 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
     shown = listed(map(_shown, there), 20)
     if not options.is_table:
         raise InputError(
-            f"{part.name}: which columns hold the paths? Give sequence, order_by and entity (one event "
-            f"a row), path_column (one path per row), or source_column, target_column, order_by and max_gap "
-            f"(one temporal edge a row); there are {shown}"
+            f"{part.name}: which columns hold the paths?{_guessed(part)} Give sequence, order_by and "
+            f"entity (one event a row), path_column (one path per row), or source_column, target_column, "
+            f"order_by and max_gap (one temporal edge a row); there are {shown}"
         )
     for role in COLUMN_OPTIONS:
         name = getattr(options, role)
@@ -81,6 +81,17 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
             raise InputError(
                 f"{part.name}: {there.count(name)} columns are called {name!r} ({role}); rename them"
             )
+
+
+def _guessed(part: Part) -> str:
+    """Return which columns look as if they did, as options of the command line; empty where none do."""
+    from honlearn.paths.guess import guess_part
+
+    try:
+        guess = guess_part(part)
+    except HonlearnError:
+        return ""
+    return "" if guess is None else f" Perhaps {guess.flags()}."
 
 
 def _shown(name: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from honlearn.errors import InputError
+from honlearn.errors import FormatError, InputError
 from honlearn.labels import csv_rows, read_labels
 
 
@@ -23,7 +23,7 @@ def as_labels(
     (['ATL'], ['south'])
     """
     if isinstance(labels, (str, os.PathLike)):
-        return read_labels(labels, _column(Path(labels), label_column, node_column), node_column)
+        return _read(Path(labels), label_column, node_column)
     if isinstance(labels, Mapping) or (type(labels).__name__ == "Series" and hasattr(labels, "items")):
         pairs = list(labels.items())
     elif hasattr(labels, "columns") and hasattr(labels, "to_dict"):
@@ -42,14 +42,24 @@ def as_labels(
     return [node for node, _ in kept], [label for _, label in kept]
 
 
-def _column(path: Path, label_column: str | None, node_column: str | None) -> str | None:
-    """Return the column of classes: the other one of a file that has two, whatever it is called."""
-    if label_column is not None:
-        return label_column
+def _read(path: Path, label_column: str | None, node_column: str | None) -> tuple[list[str], list[str]]:
+    """Return the labels of a file: its separator, and the column of two that has the classes, are guessed."""
     _, header = next(csv_rows(path), (0, []))
+    marks = ";\t|" if len(header) == 1 else ""
+    separator = next((mark for mark in marks if mark in header[0]), None)
+    if separator is not None:
+        _, header = next(csv_rows(path, separator))
     others = [name for name in header if name != (node_column or header[0])]
     plain = any(name.strip().casefold() == "label" for name in others)
-    return others[0] if len(others) == 1 and not plain else None
+    if label_column is not None or len(others) != 1 or plain:
+        return read_labels(path, label_column, node_column, separator)
+    nodes, classes = read_labels(path, others[0], node_column, separator)
+    if others[0].strip() in classes:
+        raise FormatError(
+            f"{path}:1: {others[0]!r} is a class, so a header is missing; put one above, such as node,label "
+            "(or name the column of the classes with label_column, --label-column)"
+        )
+    return nodes, classes
 
 
 def _table_pairs(table: Any, label_column: str | None, node_column: str | None) -> list[tuple[Any, Any]]:

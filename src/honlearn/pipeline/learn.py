@@ -29,7 +29,7 @@ from honlearn.pipeline.entities import predict_entities
 from honlearn.pipeline.given_labels import as_labels
 from honlearn.pipeline.outcome import Learned
 from honlearn.pipeline.page import held_out_memory, learned_page
-from honlearn.pipeline.reading import Confirm, ReadSummary, read_table
+from honlearn.pipeline.reading import Confirm, ReadSummary, counted, read_table
 from honlearn.pipeline.validation import FIRST_ORDER, folds_for, plan_validation, validate
 from honlearn.pipeline.words import Memories, closing, headline, memories
 from honlearn.results.artefacts import write_network
@@ -226,8 +226,9 @@ def _with_labels(
     write_network(folder / RUN, model.network_)
     asked.reports.step("how much memory helps to predict the next step of held-out paths")
     memory = held_out_memory(paths, counts.order, folder / RUN, asked.seed)
-    if memory is not None:
-        asked.reports.note(memory.sentence)
+    asked.reports.note(
+        "too few paths to hold some out; this is not measured" if memory is None else memory.sentence
+    )
     return Learned(
         headline(validation, found),
         closing(validation, entities),
@@ -260,11 +261,17 @@ def _data(
     data = NodeData.of(source, *labels, "both" if isinstance(source, HigherOrderNetwork) else "gk")
     if data.missing:
         shown = ", ".join(data.missing[:3]) + (", …" if len(data.missing) > 3 else "")
-        asked.reports.note(f"{len(data.missing):,} labelled nodes are not in the network: {shown}")
+        verb = "is" if len(data.missing) == 1 else "are"
+        asked.reports.note(
+            f"{counted(len(data.missing), 'labelled node')} {verb} not in the network: {shown}"
+        )
     if isinstance(source, GramCounts):
         first = counts.grow(1)
         inputs: dict[str, HigherOrderNetwork | GramCounts] = {AUTO: source, FIRST_ORDER: first}
         data = NodeData(data.nodes, data.labels, inputs, data.missing)
     if len(data.nodes) < 4:
-        raise InputError(f"{len(data.nodes)} labelled nodes are in the network; at least 4 are needed")
+        raise InputError(
+            f"{counted(len(data.nodes), 'labelled node')} in the network; at least 4 are needed. Label more, "
+            "or leave out the labels: next steps and links are learnt without them"
+        )
     return data

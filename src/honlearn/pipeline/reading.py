@@ -20,6 +20,7 @@ from honlearn.paths.paths import Paths
 from honlearn.paths.source import read_paths
 
 Confirm = Callable[[Guess], bool]
+_MARKS = (">", "->", "-->", "=>", "→", "-", ",", ";")
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,9 @@ def read_table(
     guess = None if isinstance(table, Paths) else guess_columns(table, **reading)
     if guess is not None and not (guess.is_clear if confirm is None else confirm(guess)):
         raise InputError(
-            f"{name_of(table)}: the columns are not clear; the guess is {guess.flags()}. Name them: "
-            "sequence, order_by and entity (one event per row), or path_column (one path per row)"
+            f"{name_of(table)}: the columns are not clear; the guess is {guess.flags()}. Pass these if they "
+            "are right (on the command line --yes will do), or name others: sequence, order_by and entity "
+            "(one event per row), or path_column (one path per row)"
         )
     options = {**reading, **({} if guess is None else guess.options)}
     empty = EmptyIds(None, {})
@@ -92,6 +94,8 @@ def read_table(
         if options["on_empty"] == "skip":
             empty = count_empty_ids(table, **options)
     paths = table if isinstance(table, Paths) else read_paths(table, **options)
+    if guess is None and not isinstance(table, Paths) and options.get("delimiter") is None:
+        _check_delimiter(name_of(table), paths)
     summary = ReadSummary(
         name_of(table),
         options,
@@ -99,16 +103,41 @@ def read_table(
         empty.rows,
         empty.by_column,
         paths.total,
-        _steps(paths),
+        paths.n_steps,
         len(paths.vocabulary),
         _alone(paths),
     )
     if len(summary.alone) == summary.entities:
         raise InputError(
             f"{summary.source}: no path has two entities, so there is no network; is the delimiter right, "
-            "and are these the columns of paths and entities?"
+            f"and are these the columns of paths and entities? The first entity is {_cut(summary.alone[0])!r}"
         )
     return paths, summary
+
+
+def _check_delimiter(source: str, paths: Paths) -> None:
+    """Raise where a mark between entities was read as an entity, or as a part of nearly all of them."""
+    names = paths.vocabulary.names
+    for mark in _MARKS:
+        if mark in names:
+            between = np.flatnonzero(paths.codes == names.index(mark))
+            inside = between[~np.isin(between, paths.offsets)]
+            if 2 * len(inside) >= len(paths.codes) - len(paths):
+                raise InputError(
+                    f"{source}: {mark!r} is read as an entity, since blanks are taken to separate them; if "
+                    f"it stands between entities, pass delimiter=' {mark} ' (--delimiter ' {mark} ')"
+                )
+    before = np.delete(paths.codes, paths.offsets[1:][paths.lengths > 0] - 1)  # all but the ends of paths
+    ends = {names[code][-1:] for code in np.unique(before)}
+    if len(ends) == 1 and (mark := ends.pop()) in ",;":
+        raise InputError(
+            f"{source}: entities such as {_cut(names[before[0]])!r} end in {mark!r}, since blanks are taken "
+            f"to separate them; pass delimiter='{mark} ' (--delimiter '{mark} ') if it stands between them"
+        )
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= 60 else name[:59] + "…"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -125,11 +154,6 @@ def name_of(table: Any) -> str:
     if isinstance(table, (str, os.PathLike)):
         return os.path.basename(os.fspath(table))
     return "the paths" if isinstance(table, (Paths, list, tuple)) else "the table"
-
-
-def _steps(paths: Paths) -> int:
-    times = 1 if paths.counts is None else paths.counts
-    return int((np.maximum(paths.lengths - 1, 0) * times).sum())
 
 
 def _alone(paths: Paths) -> tuple[str, ...]:

@@ -54,8 +54,8 @@ def learn_unlabelled(
     links, right = tables["links"], memory.rows[best - 1]["top1"]
     text = (
         f"Next steps are predicted best from {known}: the likeliest is right for "
-        f"{right:.0%} of the steps of held-out paths. Links to expect that were not observed: "
-        f"{len(links):,}, the most probable first."
+        f"{right:.0%} of the steps of held-out paths, the end of a path being one. Links to expect that were "
+        f"not observed: {len(links):,}, in links.csv the most probable first."
     )
     return Learned(
         headline(None, found, memory.sentence),

@@ -56,10 +56,13 @@ def headline(validation: Validation | None, found: Memories, sentence: str = "")
         return f"{sentence} {_capital(str(found))}." if sentence else f"{_capital(str(found))}."
     if validation.first_order is None:
         return f"No effect of memory could be shown: {found}."
-    change = (
-        f"from {validation.first_order.mean:.2f} to {validation.score.mean:.2f} "
-        f"({validation.folds} folds{_p(validation.p_value)})"
-    )
+    before, after = f"{validation.first_order.mean:.2f}", f"{validation.score.mean:.2f}"
+    if before == after and not validation.memory_helps:
+        return (
+            f"No effect of memory on the labels could be shown: the micro F1 is {after} with and without it "
+            f"({validation.folds} folds{_p(validation.p_value)}); {found}."
+        )
+    change = f"from {before} to {after} ({validation.folds} folds{_p(validation.p_value)})"
     if validation.memory_helps:
         return f"Where a path came from matters: it lifts the micro F1 {change}; {found}."
     if validation.memory_helps is None:
@@ -85,13 +88,15 @@ def closing(validation: Validation, predicted: EntityPredictions) -> str:
     )
     if sets is not None:
         single = sum(len(one) == 1 for one in sets) / max(len(sets), 1)
+        empty = sum(len(one) == 0 for one in sets) / max(len(sets), 1)
+        none = f", {empty:.0%} none, since no class fits well enough" if empty else ""
         mean = sum(map(len, sets)) / max(len(sets), 1)
         measured = "" if validation.coverage is None else f" (in the validation: {validation.coverage:.0%})"
         level = f"{1 - predicted.alpha:.0%}"
         shown = measured if abs(predicted.alpha - 0.1) < 1e-9 else ""
         sentences.append(
             f"Prediction sets are built to contain the true class of {level} of unseen entities{shown}; they "
-            f"have {mean:.1f} classes on average, and {single:.0%} have one."
+            f"have {mean:.1f} classes on average, and {single:.0%} have one{none}."
         )
     return " ".join(sentences)
 

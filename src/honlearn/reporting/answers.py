@@ -195,7 +195,7 @@ def packed(
         "abstention": plain(abstention(given), 5),
         "learners": None,
         "disagreement": None,
-        "reasons": plain(_explained(given), 4) if with_reasons else {},
+        "reasons": plain(_explained(given), 5) if with_reasons else {},
     }
     if given.members is not None:
         page["disagreement"] = pack_shares(disagreement(given.members))

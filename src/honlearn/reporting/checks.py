@@ -161,7 +161,7 @@ def _small_test(e: Evidence) -> Iterator[Finding]:
     if e.task == "nodes" and 0 < e.test_size < 50:
         yield (
             f"A test part has {e.test_size} nodes, so one node is {100 / e.test_size:.1f} points of F1.",
-            "Read the spread, not the mean alone; repeat with other folds by --seeds 5.",
+            "Read the spread, not the mean alone; repeat with other folds: honlearn evaluate --seeds 5.",
         )
 
 

@@ -54,5 +54,5 @@ def _reasons(entities: Sequence[Entity]) -> dict[str, Any]:
             room -= len(json.dumps(entity.reasons))
             if room < 0:
                 break
-            found[str(row)] = plain(dict(entity.reasons), 4)
+            found[str(row)] = plain(dict(entity.reasons), 5)
     return found

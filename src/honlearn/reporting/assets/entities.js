@@ -23,7 +23,7 @@ function startEntities() {
     { key: 'said', title: 'predicted', value: (row) => classes[row.predicted], cell: (row) => dot(row.predicted) },
     { key: 'sure', title: 'confidence', number: true, format: (v) => fixed(v, 2) },
     rows[0].set && { key: 'set', title: `${fixed(100 * (1 - alpha), 0)} % set`, hint: 'Classes that are not ruled out', value: (row) => row.set.map((c) => classes[c]).join(' | '), cell: (row) => shownSet(row) },
-    rows.some((row) => row.memory !== null) && { key: 'memory', title: 'memory', number: true, hint: 'How much memory adds to the probability of the predicted class', format: (v) => (v === null ? '–' : `${v < 0 ? '−' : '+'}${fixed(Math.abs(v), 2)}`) },
+    rows.some((row) => row.memory !== null) && { key: 'memory', title: 'memory', number: true, hint: 'How much memory adds to the probability of the predicted class', format: (v) => (v === null ? '–' : Math.abs(v) < 0.005 ? fixed(0, 2) : `${v < 0 ? '−' : '+'}${fixed(Math.abs(v), 2)}`) },
   ].filter(Boolean);
   options(byId('e-said'), [['', 'any'], ...classes.map((name, c) => [String(c), name])]);
   entityTable = new DataTable(byId('e-table'), {

@@ -55,7 +55,7 @@ function flowsChart() {
       const found = about();
       if (!found) return sheet(width, 60, s('text', { x: 10, y: 30, class: 'tick' }, 'The network has no entity.'));
       const name = brief(net.names[found.node], 40), many = found.states.filter((state) => state.context !== null).length;
-      chart.say(`Steps through ${name}: on the left where they came from, inside it the ${many === 0 ? 'base node alone' : `base node (grey) and ${whole(many)} contexts`}, on the right where they go. Colours follow the context. Click a context or an entity.`);
+      chart.say(`Steps through ${name}: on the left where they came from, inside it the ${many === 0 ? 'base node alone' : `base node (grey) and ${whole(many)} context${many === 1 ? '' : 's'}`}, on the right where they go. Colours follow the context. Click a context or an entity.`);
       return drawFlows(found, width);
     },
     table() {

@@ -83,11 +83,13 @@ function scoresChart() {
 // Models as columns where there are few: the table then fits any screen.
 function scoresTable() {
   const spread = (found, digits) => (found ? `${fixed(found.mean, digits)}${found.std === null ? '' : ` ± ${fixed(found.std, digits)}`}` : '–');
-  const note = `Mean ± standard deviation over folds and seeds; the best in green${STUDY.models.length > 1 ? `; p: whether the ${STUDY.scores[MAIN].title} differs from that of ${STUDY.models[0].name}` : ''}.`;
+  const note = `Mean ± standard deviation over folds and seeds; the best in green${STUDY.models.length > 1 ? `; p: whether the ${STUDY.scores[MAIN].title} differs from that of ${STUDY.models[0].name}` : ''}.${STUDY.next ? ' These are scores of the next entity where a path goes on. In “Bits saved by memory” the end of a path is an outcome, too, so its bits per step are others.' : ''}`;
   const names = Object.keys(STUDY.scores).filter((name) => STUDY.models.some((row) => row.scores[name]));
   const top = (name) => (['gain', 'disagreement', 'coverage_90'].includes(name) ? null : bestModel(name));
+  // What prints alike is equally good.
+  const isTop = (name, row) => { const best = top(name); return best !== null && meanOf(row, name) !== null && fixed(meanOf(row, name)) === fixed(meanOf(best, name)); };
   const columns = [{ key: 'name', title: 'model' }, { key: 'records', title: 'fits', number: true }];
-  for (const name of names) columns.push({ key: name, title: STUDY.scores[name].title, number: true, value: (row) => meanOf(row, name), cell: (row) => spread(row.scores[name], 3), best: (row) => row === top(name) && STUDY.models.length > 1 });
+  for (const name of names) columns.push({ key: name, title: STUDY.scores[name].title, number: true, value: (row) => meanOf(row, name), cell: (row) => spread(row.scores[name], 3), best: (row) => isTop(name, row) && STUDY.models.length > 1 });
   columns.push({ key: 'cpu', title: 'CPU s', number: true, hint: 'CPU seconds of one fit', value: (row) => row.fit_cpu_seconds?.mean ?? null, cell: (row) => spread(row.fit_cpu_seconds, 1) });
   if (STUDY.models.length > 1) columns.push({ key: 'p_value', title: 'p', number: true, hint: `Is the ${STUDY.scores[MAIN].title} that of the first model? Corrected resampled t-test`, format: (v) => fixed(v, 3) });
   if (STUDY.models.length > 3) {
