@@ -39,19 +39,20 @@ def test_arrow_reads_no_more_when_a_table_was_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread of Arrow that still reads when the interpreter ends would abort the process."""
-    file, began = tmp_path / "events.csv", []
+    file, ended = tmp_path / "events.csv", []
     file.write_text("user,time,page\n" + "u1,1,home\n" * 800_000)
     read = Opened.read
 
     def slow(self: Opened, size: int = -1) -> bytes:
-        began.append(time.monotonic())
+        block = read(self, size)
         if threading.current_thread() is not threading.main_thread():
-            time.sleep(0.02)
-        return read(self, size)
+            time.sleep(0.05)
+            ended.append(time.monotonic())
+        return block
 
     monkeypatch.setattr(Opened, "read", slow)
     with pytest.raises(InputError, match="which columns hold the paths"):
         read_paths(file)
     left = time.monotonic()
-    time.sleep(0.1)
-    assert began and max(began) < left
+    time.sleep(0.2)
+    assert ended and max(ended) < left
