@@ -151,7 +151,7 @@ def test_links(honlearn: Run, walks: Walks, tmp_path: Path) -> None:
 
 def test_words_that_do_not_go_together(honlearn: Run, walks: Walks, files: Files, tmp_path: Path) -> None:
     net, labels, out = files.net, files.labels, ("-o", tmp_path / "m")
-    only = "only with --auto, which grows the network from paths"
+    only = f"for paths, which a network is grown from; {net} is a network"
     cases = [
         ((net, labels, "--delimiter", "tab"), f"--delimiter: {only}"),
         ((net, labels, "--order-by", "t", "--tau", 1), f"--tau, --order-by: {only}"),
@@ -178,10 +178,52 @@ def test_words_that_do_not_go_together(honlearn: Run, walks: Walks, files: Files
         assert outcome.code == 2, given
         assert message in outcome.err
         assert outcome.err.splitlines()[-1].startswith("honlearn: ")
+    given = ("evaluate", net, labels, "--order", 2, "--model", "majority", "-o", tmp_path / "run")
+    assert f"--order: {only}" in honlearn(*given).err
     lone = tmp_path / "lone.txt"
     lone.write_text("s0\ns1\n")
     assert "no path has two entities" in honlearn("train", lone, labels, "--auto", *out).err
+    assert "no path has two entities" in honlearn("train", lone, labels, *out).err
     assert not (tmp_path / "m" / "config.json").exists()
+
+
+def test_a_model_of_paths_is_that_of_the_network_grown_from_them(
+    honlearn: Run, walks: Walks, tmp_path: Path
+) -> None:
+    net, columns = tmp_path / "net.hon", ("--sequence", "trip", "--entity", "place")
+    assert honlearn("grow", walks.events, "-o", net, *columns).code == 0
+    for source, more, name in ((net, (), "a"), (walks.events, columns, "b"), (walks.paths, (), "c")):
+        outcome = honlearn("train", source, walks.labels, "-o", tmp_path / name, *more, *FAST, "--json")
+        assert outcome.code == 0, outcome.err
+        assert ("the network of order 2 was grown from them" in outcome.err) == (source != net)
+        assert json.loads(outcome.out)["missing"] == 1
+    tables = [honlearn("predict", tmp_path / name).out for name in "abc"]
+    assert tables[0] == tables[1] == tables[2] != ""
+    rule = ("--order", 3, "--tau", 1, "--min-support", 2)
+    assert honlearn("train", walks.paths, walks.labels, "-o", tmp_path / "d", *rule, *FAST).code == 0
+    by_rule = hl.grow(walks.paths, 3, 1, 2)
+    assert hl.load_network(tmp_path / "d" / "network.hon") == by_rule
+    assert honlearn("train", walks.paths, "-o", tmp_path / "e", "--task", "links", *FAST).code == 0
+
+
+def test_nodes_are_evaluated_on_the_network_of_paths(honlearn: Run, walks: Walks, tmp_path: Path) -> None:
+    net = tmp_path / "net.hon"
+    assert honlearn("grow", walks.paths, "-o", net).code == 0
+    models = ("--model", "majority", "--model", "gcn", "--set", "gcn:max_epochs=2")
+    rows = []
+    for source, run in ((net, "a"), (walks.paths, "b")):
+        outcome = honlearn(
+            "evaluate", source, walks.labels, "-o", tmp_path / run, *models, "--folds", 2, "--json"
+        )
+        assert outcome.code == 0, outcome.err
+        rows.append([row["micro_f1_mean"] for row in json.loads(outcome.out)["rows"]])
+    assert rows[0] == rows[1]
+    auto = ("--model", "dge-bag", "--input", "all", "--folds", 2, "--dry-run")
+    outcome = honlearn("evaluate", walks.paths, walks.labels, "-o", tmp_path / "c", *auto)
+    assert outcome.code == 0, outcome.err
+    both = honlearn("evaluate", walks.paths, walks.labels, *auto, "--paths", net, "-o", tmp_path / "c")
+    assert both.code == 2
+    assert "give one of the two" in both.err
 
 
 def test_a_training_killed_in_the_race_goes_on_to_the_same_model(

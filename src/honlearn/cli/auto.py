@@ -16,9 +16,9 @@ import typer
 if TYPE_CHECKING:
     from honlearn.experiments.registry import Entry
     from honlearn.hon.build import GramCounts
+    from honlearn.hon.network import HigherOrderNetwork
 
-_PANEL = "Choosing the network"
-_NO_PATHS = (".hon", ".net", ".graphml", ".gexf")
+_PANEL = "The network of paths"
 
 
 def _option(name: str, text: str, metavar: str) -> Any:
@@ -30,15 +30,15 @@ Auto = Annotated[
     typer.Option(
         "--auto",
         rich_help_panel=_PANEL,
-        help="The first argument is path data; the best network is grown from it.",
+        help="Of paths: the network that predicts best is chosen, instead of one by --order and evidence.",
     ),
 ]
 Order = Annotated[
-    int | None, _option("--order", "With --auto: how far back to look at most; default: 3.", "K")
+    int | None, _option("--order", "Of paths: highest order of the network (2); with --auto, how far back to look at most (3).", "K")
 ]
-Tau = Annotated[float | None, _option("--tau", "With --auto: this tau, instead of the best.", "T")]
+Tau = Annotated[float | None, _option("--tau", "Of paths: GrowHON's rule with this tau; with --auto, this tau instead of the best.", "T")]
 MinSupport = Annotated[
-    int | None, _option("--min-support", "With --auto: this least support, instead of the best.", "M")
+    int | None, _option("--min-support", "Of paths: this least support; with --auto, instead of the best.", "M")
 ]
 
 
@@ -52,44 +52,51 @@ class Choice:
     min_support: int | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
 
-    def check(self, entry: Entry, source: Path) -> None:
-        """Raise before anything long is done where the words do not go together."""
+    def check(self, entry: Entry, source: Path, grown: bool = False) -> None:
+        """Raise before anything long is done where the words do not go together.
+
+        `grown`: without --auto, a network is grown from `source` by the rule of the options.
+        """
+        from honlearn.cli.grown import NETWORKS_ALONE
         from honlearn.errors import InputError, ParameterError, check_integer, check_real, listed
 
         fixed = {"order": self.order, "tau": self.tau, "min_support": self.min_support}
         given = [name for name, value in fixed.items() if value is not None] + list(self.reading)
-        if not self.wanted:
+        if not self.wanted and not grown:
             if given:
                 options = listed(f"--{name.replace('_', '-')}" for name in given)
                 raise ParameterError(
-                    f"{options}: only with --auto, which grows the network from paths; {source} is read as "
-                    "a network"
+                    f"{options}: for paths, which a network is grown from; {source} is a network"
                 )
             return
-        if not entry.chooses_network:
+        if self.wanted and not entry.chooses_network:
             raise ParameterError(
                 f"--auto: {entry.name} cannot choose its network; take a dge model, or grow a network first "
                 "with 'honlearn grow' and leave --auto out"
             )
-        if source.suffix.lower() in _NO_PATHS:
+        if source.suffix.lower() in NETWORKS_ALONE:
             raise InputError(
                 f"{source}: --auto takes the paths that networks are grown from, and this is a network; "
                 "name the paths, or leave --auto out"
             )
+        owner = "train --auto" if self.wanted else "train"
         if self.order is not None:
-            check_integer("train --auto", "order", self.order, 1)
+            check_integer(owner, "order", self.order, 1)
         if self.tau is not None:
-            check_real("train --auto", "tau", self.tau, 0)
+            check_real(owner, "tau", self.tau, 0)
         if self.min_support is not None:
-            check_integer("train --auto", "min_support", self.min_support, 1)
+            check_integer(owner, "min_support", self.min_support, 1)
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings of the model with the parameters that are fixed here."""
+        """Return the settings of the model with the parameters that are fixed here for its choice."""
         from honlearn.errors import ParameterError
         from honlearn.hon.build import DEFAULT_MAX_ORDER
 
+        if not self.wanted:
+            return dict(given)
+
         order, longest = given.get("order"), DEFAULT_MAX_ORDER if self.order is None else self.order
-        if self.wanted and isinstance(order, int) and order > longest:
+        if isinstance(order, int) and order > longest:
             raise ParameterError(
                 f"--set order={order}: --auto looks {longest} back at most; add --order {order}"
             )
@@ -100,20 +107,16 @@ class Choice:
                 raise ParameterError(f"--{name.replace('_', '-')} and --set {name}=: give one of the two")
         return {**given, **mine}
 
-    def counts(self, source: Path) -> GramCounts:
-        """Return how often grams were seen in the paths of a file, a pattern of files, or a pipe."""
-        from honlearn.errors import InputError
-        from honlearn.hon.build import DEFAULT_MAX_ORDER, count_grams
+    def network(self, source: Path) -> HigherOrderNetwork | GramCounts:
+        """Return what is trained on: of paths the counts to choose from, or the network grown from them."""
+        from honlearn.cli.grown import DEFAULT_ORDER, counted, grown_from
+        from honlearn.hon.build import DEFAULT_MAX_ORDER
 
-        counts = count_grams(
-            str(source), DEFAULT_MAX_ORDER if self.order is None else self.order, **self.reading
-        )
-        if not counts.grow(1).n_edges:
-            raise InputError(
-                f"{source}: no path has two entities, so every network would be empty; is the delimiter "
-                "right, and do the options keep whole paths?"
-            )
-        return counts
+        order = self.order or (DEFAULT_MAX_ORDER if self.wanted else DEFAULT_ORDER)
+        counts = counted(source, order, self.reading)
+        if self.wanted:
+            return counts
+        return grown_from(source, counts, order, self.tau, self.min_support)
 
 
 def tried(estimator: Any) -> list[dict[str, Any]]:

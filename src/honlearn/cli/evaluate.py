@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.experiments.folds import Folds
     from honlearn.hon.build import GramCounts
+    from honlearn.hon.network import HigherOrderNetwork
 
 # For results whose network has no contexts.
 NO_MEMORY = "note: this is a first-order network: there is no gk, and results are for g1"
@@ -46,8 +47,8 @@ def evaluate(
         Path,
         typer.Argument(
             metavar="NET|PATHS",
-            help="Network: .hon, .txt (GrowHON's edge list) or .parquet; for --task next and paths, "
-            "paths; for --task links, either.",
+            help="Network: .hon, .txt (GrowHON's edge list) or .parquet; or paths, from which one is grown; "
+            "for --task next and paths, paths.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run.")],
@@ -117,8 +118,8 @@ def evaluate(
         int | None,
         typer.Option(
             min=1,
-            help="Next: models of orders 1 up to this are compared (3). Links: order of a network that is "
-            "grown from PATHS (2).",
+            help="Next: models of orders 1 up to this are compared (3). Nodes, links: order of a network that "
+            "is grown from PATHS (2).",
         ),
     ] = None,
     keep_isolated: Annotated[
@@ -194,12 +195,8 @@ def evaluate(
         given |= {"columns": (label_column, node_column), "reading": reading}
         evaluate_on_paths(network, labels, output, model, given, how)
         return
-    foreign = {f"--{name.replace('_', '-')}": True for name in reading} | {"--split-at": split_at}
-    _refuse(
-        foreign,
-        "next, paths or links",
-        "others take a network: 'honlearn grow PATHS -o NET' makes it, with such options",
-    )
+    _refuse({"--split-at": split_at}, "next or links", "nodes are tested by --folds")
+    from_paths = _node_paths(network, paths, order, reading)
     from honlearn.cli.run_tables import in_order, print_run, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import reporter
@@ -216,8 +213,11 @@ def evaluate(
     specs = [engine.ModelSpec(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
     split = chosen_folds(folds, folds_file)
     nodes, classes = read_labels(words.needed_labels(labels), label_column, node_column)
-    counts = chosen_from(paths, input)
-    data = engine.NodeData.of(load_network(network), nodes, classes, input, counts)
+    if from_paths:
+        counts, source = _grown(network, order, reading)
+    else:
+        counts, source = chosen_from(paths, input), load_network(network)
+    data = engine.NodeData.of(source, nodes, classes, input, counts)
     grid = engine.plan(data, specs, split, range(seed, seed + seeds))
     notes = _notes(data, split, input) + _left_out(data, specs)
     for note in notes:
@@ -245,6 +245,34 @@ def evaluate(
         about |= {"command": command_line(), "machine": machine()}
         write_summary(output, rows, about)
     print_run(output, about, rows, COLUMNS, as_json, f"look at it: honlearn report {output}")
+
+
+def _node_paths(source: Path, paths: Path | None, order: int | None, reading: Mapping[str, Any]) -> bool:
+    """Return whether nodes are classified on the network of paths; raise for options that need the other."""
+    from honlearn.cli.grown import holds_paths
+    from honlearn.errors import ParameterError, listed
+
+    if not holds_paths(source):
+        given = [f"--{name.replace('_', '-')}" for name in reading] + (["--order"] if order else [])
+        if given:
+            raise ParameterError(
+                f"{listed(given)}: for paths, which a network is grown from; {source} is a network"
+            )
+        return False
+    if paths is not None:
+        raise ParameterError(f"--paths {paths} is for a network, and {source} holds paths; give one of the two")
+    return True
+
+
+def _grown(
+    source: Path, order: int | None, reading: Mapping[str, Any]
+) -> tuple[GramCounts, HigherOrderNetwork]:
+    """Return the counts of paths, as far back as a choice of networks looks, and their network."""
+    from honlearn.cli.grown import counted, grown_from
+    from honlearn.hon.build import DEFAULT_MAX_ORDER
+
+    counts = counted(source, max(order or 0, DEFAULT_MAX_ORDER), reading)
+    return counts, grown_from(source, counts, order)
 
 
 def _refuse_rebuild(paths: Path) -> None:

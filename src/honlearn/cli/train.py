@@ -1,6 +1,6 @@
-"""``honlearn train NET LABELS -o MODEL``: fit a model on every labelled node, or on links, and save it.
+"""``honlearn train NET|PATHS LABELS -o MODEL``: fit a model on every labelled node, or on links, and save it.
 
-In: a network file, or with --auto path data, and a CSV of classes (for links: none, or a CSV of pairs). Out:
+In: a network file, or path data that one is grown from, and a CSV of classes (for links: none, or a CSV of pairs). Out:
 a model folder that ``predict`` reads on its own. A training that was killed and is started with the same
 words goes on from its last checkpoint, to the same model.
 """
@@ -30,8 +30,9 @@ def train(
     network: Annotated[
         Path,
         typer.Argument(
-            metavar="NET",
-            help="Network: .hon, .txt (GrowHON's edge list) or .parquet; with --auto the paths, as for grow.",
+            metavar="NET|PATHS",
+            help="Network: .hon, .txt (GrowHON's edge list) or .parquet; or paths, as for grow, from which "
+            "one is grown.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="MODEL", help="Folder of the model.")],
@@ -73,6 +74,7 @@ def train(
     reading: dict[str, Any],
 ) -> None:
     """Fit a model on every labelled node of a network, on its links, or on labelled paths, and save it."""
+    from honlearn.cli.grown import holds_paths
     from honlearn.executors import read_spec
     from honlearn.experiments.registry import find_model
     from honlearn.labels import read_labels
@@ -99,14 +101,15 @@ def train(
     from honlearn.hon.formats import load_network
 
     choice = choosing.Choice(auto, order, tau, min_support, reading)
-    choice.check(entry, network)
+    from_paths = auto or holds_paths(network)
+    choice.check(entry, network, from_paths)
     _check_learners(executor, f"{entry.name} of {task}", entry.keywords())
     settings = choice.settings(words.parse_settings(set_, entry))
     spec = ModelSpec(entry, settings if executor is None else {**settings, "executor": executor})
     facts: dict[str, Any] = {"model": str(output), "name": entry.name}
     learner = spec.configuration().get("learner")
     facts |= {} if learner is None else {"learner": learner}
-    source = choice.counts(network) if auto else load_network(network)
+    source = choice.network(network) if from_paths else load_network(network)
     if task == "links":
         from honlearn.cli.links import fit_links
 

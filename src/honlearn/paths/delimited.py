@@ -7,7 +7,10 @@ id ``007`` stays ``007`` and ``NA`` stays a name, except those for which a type 
 from __future__ import annotations
 
 import re
+import time
+import weakref
 from collections.abc import Iterator, Sequence
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,8 @@ from honlearn.progress import Advance
 
 _BLOCK = 1 << 20
 _LARGEST = 1 << 30
+# Seconds; a block that takes longer comes from a source that may never give it.
+_PATIENCE = 2.0
 
 
 class ConversionError(InputError):
@@ -35,6 +40,63 @@ class ConversionError(InputError):
     def __init__(self, where: str, row: int, value: str) -> None:
         super().__init__(f"{where}: {value}")
         self.where, self.row, self.value = where, row, value
+
+
+class _Lent:
+    """What Arrow reads a stream through; it lives for as long as Arrow may read."""
+
+    def __init__(self, stream: Opened) -> None:
+        self.read, self.readable, self.writable = stream.read, stream.readable, stream.writable
+        self.seekable, self.close, self.closed = stream.seekable, stream.close, False
+
+
+class Batches:
+    """The record batches of a delimited stream: a context manager that ends when Arrow's thread has ended.
+
+    Arrow reads ahead in a thread of its own, also when nothing more is asked for. A thread that still reads
+    when the interpreter ends takes the process down with it (SIGABRT), so an error in the first rows of a
+    large file would end in a crash.
+    """
+
+    def __init__(self, stream: Opened) -> None:
+        self._stream = stream
+        self._reader: csv.CSVStreamingReader | None = None
+        self._lent: weakref.ref[_Lent] | None = None
+
+    def open(self, *options: Any) -> None:
+        """Read the first block; `options` are those of Arrow."""
+        lent = _Lent(self._stream)
+        self._lent = weakref.ref(lent)
+        try:
+            self._reader = csv.open_csv(lent, *options)
+        finally:
+            del lent  # or the traceback of an error would keep it
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        assert self._reader is not None
+        return self._reader.schema
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        while self._reader is not None:
+            try:
+                yield self._reader.read_next_batch()
+            except StopIteration:
+                return
+
+    def __enter__(self) -> Batches:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # What is closed has no more bytes, so Arrow's thread ends after the block that it is reading.
+        self._stream.close()
+        self._reader = None
+        until = time.monotonic() + _PATIENCE
+        while self._lent is not None and self._lent() is not None and time.monotonic() < until:
+            time.sleep(0.0005)
 
 
 class DelimitedPart(FilePart):
@@ -88,8 +150,9 @@ class DelimitedPart(FilePart):
         block = _BLOCK
         while True:
             try:
-                with self._stream() as stream:
-                    return self._open(stream, csv.ConvertOptions(), block).schema
+                with self._stream() as stream, Batches(stream) as batches:
+                    self._open(batches, csv.ConvertOptions(), block)
+                    return batches.schema
             except (pa.ArrowException, OSError) as error:
                 block = self._larger(block, error)
 
@@ -123,8 +186,9 @@ class DelimitedPart(FilePart):
         while True:
             try:
                 seen = 0
-                with self._stream() as stream:
-                    for batch in self._open(stream, options, block):
+                with self._stream() as stream, Batches(stream) as batches:
+                    self._open(batches, options, block)
+                    for batch in batches:
                         new = batch.slice(min(given - seen, batch.num_rows))
                         seen += batch.num_rows
                         if new.num_rows:
@@ -155,10 +219,9 @@ class DelimitedPart(FilePart):
     def _stream(self) -> Opened:
         return Opened(self.file, self.options.max_unpacked)
 
-    def _open(self, stream: Opened, options: csv.ConvertOptions, block: int) -> csv.CSVStreamingReader:
+    def _open(self, batches: Batches, options: csv.ConvertOptions, block: int) -> None:
         # One thread: Arrow then numbers the rows in its complaints, and total work is no more.
-        return csv.open_csv(
-            stream,
+        batches.open(
             csv.ReadOptions(use_threads=False, block_size=block),
             csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
             options,
