@@ -268,7 +268,7 @@ def _refuse(options: Mapping[str, object], owner: str, instead: str) -> None:
 
 def chosen_folds(text: str | None, file: Path | None) -> Folds:
     """Return the folds that the options ask for."""
-    from honlearn.errors import ParameterError, did_you_mean
+    from honlearn.errors import ParameterError
     from honlearn.experiments.folds import PUBLISHED_FOLDS, Folds, read_folds
 
     if file is not None:
@@ -277,14 +277,17 @@ def chosen_folds(text: str | None, file: Path | None) -> Folds:
         return read_folds(file)
     if text == "published":
         return Folds("published", PUBLISHED_FOLDS)
-    try:
-        count = int(text or 5)
-    except ValueError:
-        raise ParameterError(
-            f"--folds must be a whole number, at least 2, or 'published'. Got {text!r} instead"
-            f"{did_you_mean(text, ['published'])}"
-        ) from None
-    return Folds("stratified", count)
+    return Folds("stratified", number_of_folds(text, ", or 'published'", ["published"]))
+
+
+def number_of_folds(text: str | None, other: str = "", names: Sequence[str] = ()) -> int:
+    """Return the folds that were typed, 5 by default; `other` and `names` tell what else is understood."""
+    from honlearn.errors import ParameterError, check_integer, did_you_mean
+
+    if text is not None and not text.isdecimal():
+        hint = did_you_mean(text, names) or "."
+        raise ParameterError(f"--folds must be a whole number, at least 2{other}. Got {text!r} instead{hint}")
+    return check_integer("evaluate", "folds", int(text or 5), 2)
 
 
 def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:

@@ -60,18 +60,18 @@ class Division(NamedTuple):
 
     def data(self, paths: Path) -> NextData:
         """Return the paths of a file, pattern or data set's folder with their division."""
+        from honlearn.cli.evaluate import number_of_folds
         from honlearn.errors import ParameterError
         from honlearn.experiments.next_steps import NextData
 
         if self.folds is not None and self.moment is not None:
             raise ParameterError(f"--folds {self.folds} and --split-at {self.moment}: give one of the two")
-        if self.folds is not None and not self.folds.isdecimal():
-            raise ParameterError(f"--folds must be a whole number, at least 2. Got {self.folds!r} instead.")
+        folds = number_of_folds(self.folds)
         if paths.is_dir():
             refuse_options_of_files(paths, self.reading, self.moment)
             from honlearn.datasets import load_folder
 
-            return NextData.by_path(load_folder(paths).paths, int(self.folds or 5), self.seed)
+            return NextData.by_path(load_folder(paths).paths, folds, self.seed)
         if self.moment is not None:
             from honlearn.paths.timed import read_timed
 
@@ -79,7 +79,7 @@ class Division(NamedTuple):
             return NextData.by_time(whole, early, self.moment, self.seed)
         from honlearn.paths.source import read_paths
 
-        return NextData.by_path(read_paths(str(paths), **self.reading), int(self.folds or 5), self.seed)
+        return NextData.by_path(read_paths(str(paths), **self.reading), folds, self.seed)
 
 
 def evaluate_on_next_steps(

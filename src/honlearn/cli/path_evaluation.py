@@ -40,6 +40,7 @@ def evaluate_on_paths(
 
     `given` has the options ``set``, ``folds``, ``seeds``, ``columns`` (of classes and ids) and ``reading``.
     """
+    from honlearn.cli.evaluate import number_of_folds, rare_note
     from honlearn.cli.path_classes import labelled_paths, path_settings
     from honlearn.cli.run_tables import in_order, print_run, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
@@ -56,9 +57,9 @@ def evaluate_on_paths(
         raise ParameterError(f"--set is for {' and '.join(SETTABLE)}; none of them is among the models")
     for name in set(names) & set(SETTABLE):
         parameters_of(name, settings)  # what is known to fail raises before a long reading
-    folds = _folds(given["folds"])
+    folds = number_of_folds(given["folds"])
     data, notes = labelled_paths(source, labels, given["columns"], given["reading"])
-    notes += _rare(data.labels, folds)
+    notes += rare_note(data.labels, folds)
     jobs = engine.plan_paths(data, names, folds, given["seeds"], settings)
     for note in notes:
         typer.echo(note, err=True)
@@ -82,17 +83,3 @@ def evaluate_on_paths(
         about |= {"labelled": len(data.ids), "command": command_line(), "machine": machine()}
         write_summary(output, rows, about)
     print_run(output, about, rows, COLUMNS, how.as_json, f"look at it: honlearn report {output}")
-
-
-def _folds(text: str | None) -> int:
-    from honlearn.errors import ParameterError
-
-    if text is not None and (not text.isdecimal() or int(text) < 2):
-        raise ParameterError(f"--folds must be a whole number, at least 2. Got {text!r} instead.")
-    return int(text or 5)
-
-
-def _rare(labels: Sequence[str], folds: int) -> list[str]:
-    from honlearn.cli.evaluate import rare_note
-
-    return rare_note(labels, folds)
