@@ -17,7 +17,6 @@ from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
 from honlearn.cli.links import Execution, checked
 from honlearn.cli.next_evaluation import SplitAt
-from honlearn.cli.typed import command_line
 
 if TYPE_CHECKING:
     from honlearn.experiments.evaluate import ModelSpec, NodeData
@@ -200,16 +199,15 @@ def evaluate(
         "next, paths or links",
         "others take a network: 'honlearn grow PATHS -o NET' makes it, with such options",
     )
-    from honlearn.cli.run_tables import in_order, print_run, show_plan, tell_of_others
+    from honlearn.cli.run_tables import origin, print_run, run_jobs, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
-    from honlearn.cli.watch import reporter
+    from honlearn.cli.watch import SHOWN
     from honlearn.experiments import evaluate as engine
     from honlearn.experiments.artefacts import keep_facts
-    from honlearn.experiments.machine import machine
     from honlearn.experiments.registry import find_model
     from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
-    from honlearn.results.summary import summarise, write_summary
+    from honlearn.results.summary import SCORES, write_summary
 
     entries = list({entry.name: entry for entry in (find_model(name, task) for name in model)}.values())
     words.check_owners(set_, entries)
@@ -229,20 +227,19 @@ def evaluate(
         tell_of_others(output, grid)
         if artefacts:
             keep_facts(output, labels)
-        with reporter(len(grid)) as report:
-            done = engine.evaluate(
-                data,
-                grid,
-                output,
-                keep_predictions=predictions,
-                keep_artefacts=artefacts,
-                processes=jobs,
-                executor=executor,
-                watch=report,
-            )
-            rows = summarise(in_order(done, grid))
+        rows = run_jobs(
+            engine.evaluate,
+            data,
+            grid,
+            output,
+            how,
+            SCORES,
+            SHOWN,
+            keep_predictions=predictions,
+            keep_artefacts=artefacts,
+        )
         about = {"network": str(network), "labels": str(labels), "nodes": len(data.nodes), "notes": notes}
-        about |= {"command": command_line(), "machine": machine()}
+        about |= origin()
         write_summary(output, rows, about)
     print_run(output, about, rows, COLUMNS, as_json, f"look at it: honlearn report {output}")
 
