@@ -80,8 +80,17 @@ class Tested(NamedTuple):
     proba: np.ndarray
 
 
-def tested(case: Case, split: int, learner: str, n_learners: int, with_mapie: bool) -> Tested:
-    """Fit on a part of the nodes and return what sets of the others are worth."""
+class Fitted(NamedTuple):
+    """A classifier, the nodes that it was not trained on [B], their classes, and what its fit compared."""
+
+    model: hl.DGEClassifier
+    test: np.ndarray
+    truth: np.ndarray
+    compared: tuple[Any, ...]
+
+
+def fitted(case: Case, split: int, learner: str, n_learners: int) -> Fitted:
+    """Fit on a random part of the nodes; those of classes that it lacks are not tested."""
     order = np.random.default_rng(split).permutation(len(case.nodes))
     cut = round(TRAINED * len(order))
     train, test = np.sort(order[:cut]), np.sort(order[cut:])
@@ -89,7 +98,12 @@ def tested(case: Case, split: int, learner: str, n_learners: int, with_mapie: bo
     model = hl.DGEClassifier(case.network, learner, n_learners, n_threads=1, random_state=split)
     with patch.object(calibrated, "count_fits", wraps=count_fits) as compared:
         model.fit(case.nodes[train], case.labels[train])
-    truth = np.searchsorted(model.classes_, case.labels[test])
+    return Fitted(model, test, np.searchsorted(model.classes_, case.labels[test]), compared.call_args.args)
+
+
+def tested(case: Case, split: int, learner: str, n_learners: int, with_mapie: bool) -> Tested:
+    """Fit on a part of the nodes and return what sets of the others are worth."""
+    model, test, truth, compared = fitted(case, split, learner, n_learners)
     found = {}
     for name, given in SCORES.items():
         values = model.predict_set(case.nodes[test], **given).p_values
@@ -98,7 +112,7 @@ def tested(case: Case, split: int, learner: str, n_learners: int, with_mapie: bo
     if with_mapie:
         codes = case.network.vocabulary.codes(case.nodes[test].tolist())
         as_held = tempered(proba, model.held_temperature_ / model.temperature_)
-        found |= of_mapie(compared.call_args.args, codes, truth, as_held)
+        found |= of_mapie(compared, codes, truth, as_held)
     return Tested(found, truth, proba)
 
 

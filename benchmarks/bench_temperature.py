@@ -18,18 +18,15 @@ import math
 import sys
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 sys.path.insert(0, str(Path(__file__).parent))
-from bench_node_sets import TRAINED, Tested, calibration_error
+from bench_node_sets import Tested, calibration_error, fitted
 from generated_cases import Case, generated_case
 
-import honlearn as hl
-from honlearn.tasks import calibrated
-from honlearn.tasks.crossed import count_fits, group_proba, mean_confidence
+from honlearn.tasks.crossed import group_proba, mean_confidence
 from honlearn.tasks.temperature import WIDEST, matching_temperature, tempered, whole_temperature
 
 
@@ -70,20 +67,13 @@ def _least(loss: Any) -> float:
 
 def tested(case: Case, number: int, learner: str, n_learners: int) -> dict[str, Tested]:
     """Fit on a part of the nodes and return the predictions for the others at each rule's temperature."""
-    order = np.random.default_rng(number).permutation(len(case.nodes))
-    cut = round(TRAINED * len(order))
-    train, test = np.sort(order[:cut]), np.sort(order[cut:])
-    test = test[np.isin(case.labels[test], case.labels[train])]
-    model = hl.DGEClassifier(case.network, learner, n_learners, n_threads=1, random_state=number)
-    with patch.object(calibrated, "count_fits", wraps=count_fits) as compared:
-        model.fit(case.nodes[train], case.labels[train])
+    model, test, truth, compared = fitted(case, number, learner, n_learners)
     names = list(case.network.vocabulary.names)
     model.temperature_ = 1.0
     whole = model.predict_proba(names)
     codes = np.setdiff1d(np.arange(len(names), dtype=np.int32), model.held_back_.nodes)
-    truth = np.searchsorted(model.classes_, case.labels[test])
     rows = whole[case.network.vocabulary.codes(case.nodes[test].tolist())]
-    found = temperatures(compared.call_args.args, whole, codes)
+    found = temperatures(compared, whole, codes)
     return {rule: Tested({}, truth, tempered(rows, value)) for rule, value in found.items()}
 
 

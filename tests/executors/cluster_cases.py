@@ -17,7 +17,7 @@ from honlearn.executors import open_executor
 from honlearn.experiments.evaluate import ModelSpec, NodeData, evaluate, plan
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.registry import find_model
-from honlearn.experiments.search import Budget, Found, search
+from honlearn.experiments.search import Budget, SearchResult, search
 from honlearn.experiments.spaces import Space
 from honlearn.hon.build import GramCounts, count_grams
 from honlearn.learners import SAGE
@@ -124,5 +124,5 @@ def check_search(spec: Any, folder: Path) -> None:
     assert told(search(tasks.parabola, SPACE, budget, 3, folder / "two", executor=spec)) == told(one)
 
 
-def told(found: Found) -> list[tuple[Any, ...]]:
+def told(found: SearchResult) -> list[tuple[Any, ...]]:
     return [(trial.point, trial.score, trial.repeats, trial.error) for trial in found.trials]

@@ -12,7 +12,7 @@ import tasks_for_tests as tasks
 from honlearn.errors import InputError
 from honlearn.executors import open_executor
 from honlearn.executors.here import Here
-from honlearn.experiments.search import Budget, Found, search
+from honlearn.experiments.search import Budget, SearchResult, search
 from honlearn.experiments.spaces import Space
 
 SPACE = Space("own", {"width": (8, 16, 32), "depth": (1, 2, 3), "rate": (0.1, 0.2)})
@@ -25,7 +25,7 @@ class Wide(Here):
     n_workers = 4
 
 
-def told(found: Found) -> str:
+def told(found: SearchResult) -> str:
     rows = [(trial.point, trial.score, trial.repeats, trial.error) for trial in found.trials]
     return json.dumps([found.point, found.score, rows])
 

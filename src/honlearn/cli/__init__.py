@@ -1,9 +1,9 @@
 """The command line: a thin projection of the library, rightmost in the flow.
 
-A command is imported when it is asked for, and what it needs when it runs, so that ``honlearn --help`` and an
-error in the words are instant. An error that honlearn
-raises on purpose is one line on standard error and exit code 2; ``--debug`` shows the traceback. Ctrl-C and
-SIGTERM are one line, too, with exit codes 130 and 143.
+In: the words that were typed. Out: what a command prints and writes, and an exit code. A command is imported
+when it is asked for, and what it needs when it runs, so that ``honlearn --help`` and an error in the words
+are instant. An error that honlearn raises on purpose is one line on standard error and exit code 2;
+``--debug`` shows the traceback. Ctrl-C and SIGTERM are one line, too, with exit codes 130 and 143.
 """
 
 from __future__ import annotations

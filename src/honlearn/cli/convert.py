@@ -1,4 +1,7 @@
-"""``honlearn convert NET OUT``: a network in another format, by extension."""
+"""``honlearn convert NET OUT``: a network in another format.
+
+In: a network file. Out: the same network in the format that the extension of OUT names.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """``honlearn data``: list the data sets, and write one as a folder of plain files.
 
-A thin projection of :mod:`honlearn.datasets`, which is imported when a command runs.
+In: the name of a data set, or a folder with paths. Out: a table of names, or a folder with ``paths.txt``,
+``labels.csv``, ``nodes.csv`` and ``about.json``; :mod:`honlearn.datasets` makes them.
 """
 
 from __future__ import annotations

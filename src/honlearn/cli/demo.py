@@ -1,6 +1,7 @@
 """``honlearn demo``: the bundled US flights, from itineraries to predictions and a page, in a minute.
 
-It types the commands that a user would type and runs them, so what it shows can be repeated on other data.
+In: a folder. Out: data, predictions, a model and a page in it. It types the commands that a user would type
+and runs them, so what it shows can be repeated on other data.
 """
 
 from __future__ import annotations

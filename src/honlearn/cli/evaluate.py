@@ -17,7 +17,6 @@ from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
 from honlearn.cli.links import Execution, checked
 from honlearn.cli.next_evaluation import SplitAt
-from honlearn.cli.typed import command_line
 
 if TYPE_CHECKING:
     from honlearn.experiments.evaluate import ModelSpec, NodeData
@@ -197,16 +196,15 @@ def evaluate(
         return
     _refuse({"--split-at": split_at}, "next or links", "nodes are tested by --folds")
     from_paths = _node_paths(network, paths, order, reading)
-    from honlearn.cli.run_tables import in_order, print_run, show_plan, tell_of_others
+    from honlearn.cli.run_tables import origin, print_run, run_jobs, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
-    from honlearn.cli.watch import reporter
+    from honlearn.cli.watch import SHOWN
     from honlearn.experiments import evaluate as engine
     from honlearn.experiments.artefacts import keep_facts
-    from honlearn.experiments.machine import machine
     from honlearn.experiments.registry import find_model
     from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
-    from honlearn.results.summary import summarise, write_summary
+    from honlearn.results.summary import SCORES, write_summary
 
     entries = list({entry.name: entry for entry in (find_model(name, task) for name in model)}.values())
     words.check_owners(set_, entries)
@@ -229,20 +227,19 @@ def evaluate(
         tell_of_others(output, grid)
         if artefacts:
             keep_facts(output, labels)
-        with reporter(len(grid)) as report:
-            done = engine.evaluate(
-                data,
-                grid,
-                output,
-                keep_predictions=predictions,
-                keep_artefacts=artefacts,
-                processes=jobs,
-                executor=executor,
-                watch=report,
-            )
-            rows = summarise(in_order(done, grid))
+        rows = run_jobs(
+            engine.evaluate,
+            data,
+            grid,
+            output,
+            how,
+            SCORES,
+            SHOWN,
+            keep_predictions=predictions,
+            keep_artefacts=artefacts,
+        )
         about = {"network": str(network), "labels": str(labels), "nodes": len(data.nodes), "notes": notes}
-        about |= {"command": command_line(), "machine": machine()}
+        about |= origin()
         write_summary(output, rows, about)
     print_run(output, about, rows, COLUMNS, as_json, f"look at it: honlearn report {output}")
 
@@ -296,7 +293,7 @@ def _refuse(options: Mapping[str, object], owner: str, instead: str) -> None:
 
 def chosen_folds(text: str | None, file: Path | None) -> Folds:
     """Return the folds that the options ask for."""
-    from honlearn.errors import ParameterError, did_you_mean
+    from honlearn.errors import ParameterError
     from honlearn.experiments.folds import PUBLISHED_FOLDS, Folds, read_folds
 
     if file is not None:
@@ -305,14 +302,17 @@ def chosen_folds(text: str | None, file: Path | None) -> Folds:
         return read_folds(file)
     if text == "published":
         return Folds("published", PUBLISHED_FOLDS)
-    try:
-        count = int(text or 5)
-    except ValueError:
-        raise ParameterError(
-            f"--folds must be a whole number, at least 2, or 'published'. Got {text!r} instead"
-            f"{did_you_mean(text, ['published'])}"
-        ) from None
-    return Folds("stratified", count)
+    return Folds("stratified", number_of_folds(text, ", or 'published'", ["published"]))
+
+
+def number_of_folds(text: str | None, other: str = "", names: Sequence[str] = ()) -> int:
+    """Return the folds that were typed, 5 by default; `other` and `names` tell what else is understood."""
+    from honlearn.errors import ParameterError, check_integer, did_you_mean
+
+    if text is not None and not text.isdecimal():
+        hint = did_you_mean(text, names) or "."
+        raise ParameterError(f"--folds must be a whole number, at least 2{other}. Got {text!r} instead{hint}")
+    return check_integer("evaluate", "folds", int(text or 5), 2)
 
 
 def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:

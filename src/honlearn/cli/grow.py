@@ -1,4 +1,8 @@
-"""``honlearn grow PATHS -o NET``: from path data to a higher-order network, streaming."""
+"""``honlearn grow PATHS -o NET``: from path data to a higher-order network.
+
+In: files of paths, which are streamed, or counts of earlier ones with more paths. Out: a network file, or a
+folder of parts that workers write, and perhaps the counts.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +40,7 @@ def grow(
         typer.Option(
             metavar="K|auto",
             help="Highest order: how many entities a node stands for at most; auto: as far back as evidence "
-            "goes. "
-            "Default: 2; with --update, what was counted.",
+            "goes. Default: 2; with --update, what was counted.",
             show_default=False,
         ),
     ] = None,

@@ -1,8 +1,7 @@
 """``honlearn info NET|PATHS|MODEL [LABELS]``: sizes, families, homophily, dependencies of a network.
 
 In: a network file and perhaps a CSV of classes; or paths (:mod:`honlearn.cli.memory`), or a model folder
-(:mod:`honlearn.cli.card`). Out: tables on
-standard output, or the same as JSON.
+(:mod:`honlearn.cli.card`). Out: tables on standard output, or the same as JSON.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ import typer
 from honlearn.cli import settings as words
 from honlearn.cli.links import Execution
 from honlearn.cli.next_evaluation import refuse_options_of_files
-from honlearn.cli.typed import command_line
 
 if TYPE_CHECKING:
     from honlearn.experiments.evaluate import ModelSpec
@@ -127,13 +126,12 @@ def evaluate_on_links(
     how: Execution,
 ) -> None:
     """Hold out links again and again, test models on them, and print a table."""
-    from honlearn.cli.run_tables import print_run, show_plan, tell_of_others
+    from honlearn.cli.run_tables import origin, print_run, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.errors import ParameterError, check_choice
     from honlearn.experiments import links as engine
     from honlearn.experiments.evaluate import ModelSpec
     from honlearn.experiments.link_data import LinkData, LinkProtocol
-    from honlearn.experiments.machine import machine
     from honlearn.experiments.registry import find_model
     from honlearn.results.records import Records
     from honlearn.results.summary import write_summary
@@ -172,7 +170,7 @@ def evaluate_on_links(
             "notes": notes,
             "optimism": gaps,
         }
-        about |= {"command": command_line(), "machine": machine()}
+        about |= origin()
         write_summary(output, rows, about)
     more = f"test_pairs; look at it: honlearn report {output}"
     print_run(output, about, _labelled(rows, how), COLUMNS[held_out[-1]], how.as_json, more)
@@ -182,24 +180,23 @@ def evaluate_on_links(
 
 def _run(data: LinkData, jobs: Sequence[Any], output: Path, how: Execution) -> list[dict[str, Any]]:
     """Run the jobs of one protocol; return a summary for each model and input."""
-    from honlearn.cli.run_tables import in_order
-    from honlearn.cli.watch import BOTH_SHOWN, DEGREE_SHOWN, LINKS_SHOWN, reporter
+    from honlearn.cli.run_tables import run_jobs
+    from honlearn.cli.watch import BOTH_SHOWN, DEGREE_SHOWN, LINKS_SHOWN
     from honlearn.experiments import links as engine
-    from honlearn.results.summary import summarise
 
     negatives = data.protocol.negatives
     shown = {"both": BOTH_SHOWN, "degree": DEGREE_SHOWN, "uniform": LINKS_SHOWN}[negatives]
-    with reporter(len(jobs), "repetition", shown) as report:
-        done = engine.evaluate_links(
-            data,
-            jobs,
-            output,
-            keep_artefacts=how.artefacts,
-            processes=how.jobs,
-            executor=how.executor,
-            watch=report,
-        )
-        rows = summarise(in_order(done, jobs), engine.scores_of(negatives))
+    rows = run_jobs(
+        engine.evaluate_links,
+        data,
+        jobs,
+        output,
+        how,
+        engine.scores_of(negatives),
+        shown,
+        part="repetition",
+        keep_artefacts=how.artefacts,
+    )
     return [{**row, "protocol": data.protocol.hides} for row in rows]
 
 

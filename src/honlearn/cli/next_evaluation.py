@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from honlearn.cli.links import Execution
-from honlearn.cli.typed import command_line
 
 if TYPE_CHECKING:
     from honlearn.experiments.next_steps import NextData
@@ -60,18 +59,18 @@ class Division(NamedTuple):
 
     def data(self, paths: Path) -> NextData:
         """Return the paths of a file, pattern or data set's folder with their division."""
+        from honlearn.cli.evaluate import number_of_folds
         from honlearn.errors import ParameterError
         from honlearn.experiments.next_steps import NextData
 
         if self.folds is not None and self.moment is not None:
             raise ParameterError(f"--folds {self.folds} and --split-at {self.moment}: give one of the two")
-        if self.folds is not None and not self.folds.isdecimal():
-            raise ParameterError(f"--folds must be a whole number, at least 2. Got {self.folds!r} instead.")
+        folds = number_of_folds(self.folds)
         if paths.is_dir():
             refuse_options_of_files(paths, self.reading, self.moment)
             from honlearn.datasets import load_folder
 
-            return NextData.by_path(load_folder(paths).paths, int(self.folds or 5), self.seed)
+            return NextData.by_path(load_folder(paths).paths, folds, self.seed)
         if self.moment is not None:
             from honlearn.paths.timed import read_timed
 
@@ -79,20 +78,18 @@ class Division(NamedTuple):
             return NextData.by_time(whole, early, self.moment, self.seed)
         from honlearn.paths.source import read_paths
 
-        return NextData.by_path(read_paths(str(paths), **self.reading), int(self.folds or 5), self.seed)
+        return NextData.by_path(read_paths(str(paths), **self.reading), folds, self.seed)
 
 
 def evaluate_on_next_steps(
     paths: Path, output: Path, models: list[str], order: int, division: Division, how: Execution
 ) -> None:
     """Divide the paths, ask every model about the steps held out, and print a table."""
-    from honlearn.cli.run_tables import in_order, print_run, show_plan, tell_of_others
+    from honlearn.cli.run_tables import origin, print_run, run_jobs, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
-    from honlearn.cli.watch import reporter
     from honlearn.experiments import next_steps as engine
-    from honlearn.experiments.machine import machine
     from honlearn.experiments.next_models import find_next_model
-    from honlearn.results.summary import summarise, write_summary
+    from honlearn.results.summary import write_summary
 
     for name in models:
         find_next_model(name)  # what is known to fail raises before a long reading
@@ -104,13 +101,9 @@ def evaluate_on_next_steps(
         return
     with run_folder(output):
         tell_of_others(output, jobs)
-        with reporter(len(jobs), "fold", SHOWN) as report:
-            done = engine.evaluate_next(
-                data, jobs, output, processes=how.jobs, executor=how.executor, watch=report
-            )
-            rows = summarise(in_order(done, jobs), engine.SCORES)
+        rows = run_jobs(engine.evaluate_next, data, jobs, output, how, engine.SCORES, SHOWN)
         about: dict[str, Any] = {"paths": str(paths), "task": "next", "folds": data.division}
-        about |= {"command": command_line(), "machine": machine()}
+        about |= origin()
         if how.artefacts and order > 1:
             about["sentence"] = engine.keep_memory(data, order, output).sentence
         write_summary(output, rows, about)

@@ -12,7 +12,6 @@ from typing import Any
 import typer
 
 from honlearn.cli.links import Execution
-from honlearn.cli.typed import command_line
 
 COLUMNS = {
     "log loss": ("log_loss", 3),
@@ -40,15 +39,14 @@ def evaluate_on_paths(
 
     `given` has the options ``set``, ``folds``, ``seeds``, ``columns`` (of classes and ids) and ``reading``.
     """
+    from honlearn.cli.evaluate import number_of_folds, rare_note
     from honlearn.cli.path_classes import labelled_paths, path_settings
-    from honlearn.cli.run_tables import in_order, print_run, show_plan, tell_of_others
+    from honlearn.cli.run_tables import origin, print_run, run_jobs, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
-    from honlearn.cli.watch import reporter
     from honlearn.errors import ParameterError
     from honlearn.experiments import path_classes as engine
-    from honlearn.experiments.machine import machine
     from honlearn.experiments.path_models import SETTABLE, find_path_model, parameters_of
-    from honlearn.results.summary import summarise, write_summary
+    from honlearn.results.summary import write_summary
 
     names = [find_path_model(name) for name in models]
     settings = path_settings(given["set"] or [])
@@ -56,9 +54,9 @@ def evaluate_on_paths(
         raise ParameterError(f"--set is for {' and '.join(SETTABLE)}; none of them is among the models")
     for name in set(names) & set(SETTABLE):
         parameters_of(name, settings)  # what is known to fail raises before a long reading
-    folds = _folds(given["folds"])
+    folds = number_of_folds(given["folds"])
     data, notes = labelled_paths(source, labels, given["columns"], given["reading"])
-    notes += _rare(data.labels, folds)
+    notes += rare_note(data.labels, folds)
     jobs = engine.plan_paths(data, names, folds, given["seeds"], settings)
     for note in notes:
         typer.echo(note, err=True)
@@ -67,32 +65,17 @@ def evaluate_on_paths(
         return
     with run_folder(output):
         tell_of_others(output, jobs)
-        with reporter(len(jobs), "fold", SHOWN) as report:
-            done = engine.evaluate_paths(
-                data,
-                jobs,
-                output,
-                keep_artefacts=how.artefacts,
-                processes=how.jobs,
-                executor=how.executor,
-                watch=report,
-            )
-            rows = summarise(in_order(done, jobs), engine.SCORES)
+        rows = run_jobs(
+            engine.evaluate_paths,
+            data,
+            jobs,
+            output,
+            how,
+            engine.SCORES,
+            SHOWN,
+            keep_artefacts=how.artefacts,
+        )
         about: dict[str, Any] = {"paths": str(source), "labels": str(labels), "task": "paths", "notes": notes}
-        about |= {"labelled": len(data.ids), "command": command_line(), "machine": machine()}
+        about |= {"labelled": len(data.ids), **origin()}
         write_summary(output, rows, about)
     print_run(output, about, rows, COLUMNS, how.as_json, f"look at it: honlearn report {output}")
-
-
-def _folds(text: str | None) -> int:
-    from honlearn.errors import ParameterError
-
-    if text is not None and (not text.isdecimal() or int(text) < 2):
-        raise ParameterError(f"--folds must be a whole number, at least 2. Got {text!r} instead.")
-    return int(text or 5)
-
-
-def _rare(labels: Sequence[str], folds: int) -> list[str]:
-    from honlearn.cli.evaluate import rare_note
-
-    return rare_note(labels, folds)

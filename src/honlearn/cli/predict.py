@@ -1,6 +1,6 @@
 """``honlearn predict MODEL``: classes, probabilities and uncertainties of nodes or links, from a saved model.
 
-In: a folder that ``train`` wrote. Out: a table with node, label, one probability a class, confidence,
+In: a folder that ``train`` wrote. Out: a table with node, label, one probability per class, confidence,
 entropy and disagreement, with ``--alpha`` prediction sets (of links: the pair, its probability and the
 disagreement), as CSV on standard output or in a file, written whole or not at all.
 """

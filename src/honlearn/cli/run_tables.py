@@ -1,21 +1,25 @@
-"""What the commands that make a run print: the plan, a note on other records, and the table of results.
+"""What the commands that make a run have in common: the plan, the run itself, and the table of results.
 
-In: jobs and summaries of a run. Out: text on standard output and notes on standard error.
+In: jobs of a run. Out: records in its folder, their summaries, text on standard output and notes on standard
+error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from honlearn.cli.typed import command_line
 from honlearn.results.networks import network_name
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from honlearn.cli.links import Execution
 
 
 def show_plan(grid: Sequence[Any], output: Path, n_edges: Mapping[str, int], processes: int) -> None:
@@ -42,10 +46,36 @@ def tell_of_others(output: Path, jobs: Sequence[Any]) -> None:
         )
 
 
-def in_order(done: Iterable[tuple[Any, Any, bool]], jobs: Sequence[Any]) -> list[Any]:
-    """Return the records of the jobs, in the order of the jobs."""
-    records = {job.digest: record for job, record, _ in done}
-    return [records[job.digest] for job in jobs]
+def run_jobs(
+    evaluate: Callable[..., Iterable[tuple[Any, Any, bool]]],
+    data: Any,
+    jobs: Sequence[Any],
+    output: Path,
+    how: Execution,
+    scores: Sequence[str],
+    shown: Mapping[str, str],
+    part: str = "fold",
+    **kept: bool,
+) -> list[dict[str, Any]]:
+    """Run the jobs of an evaluation and tell how far it is; return a summary for each model and input.
+
+    `evaluate` is the function of the task, `shown` are the scores that a line has, `part` what one job tests,
+    `kept` what is kept beside the records.
+    """
+    from honlearn.cli.watch import reporter
+    from honlearn.results.summary import summarise
+
+    with reporter(len(jobs), part, shown) as report:
+        done = evaluate(data, jobs, output, processes=how.jobs, executor=how.executor, watch=report, **kept)
+        records = {job.digest: record for job, record, _ in done}
+    return summarise((records[job.digest] for job in jobs), scores)
+
+
+def origin() -> dict[str, Any]:
+    """Return what a run keeps of how it was made: the command and the machine."""
+    from honlearn.experiments.machine import machine
+
+    return {"command": command_line(), "machine": machine()}
 
 
 def print_run(

@@ -150,8 +150,8 @@ def print_plan(planned: Sequence[Planned], processes: int) -> None:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
-    for name in ("data", "model", "input", "setting", "jobs", "done", "a job", "to do"):
-        table.add_column(name, justify="right" if name in ("jobs", "done", "a job", "to do") else "left")
+    for name in ("data", "model", "input", "setting", "jobs", "done", "per job", "to do"):
+        table.add_column(name, justify="right" if name in ("jobs", "done", "per job", "to do") else "left")
     for one in planned:
         cells = (one.data, one.model, one.input, one.setting, str(one.jobs), str(one.done))
         table.add_row(*cells, f"{duration(one.seconds)} {one.basis}", duration(one.left))

@@ -182,7 +182,7 @@ def keep_link_answers(
 
 
 def _history(estimator: object) -> list[dict[str, Any]]:
-    """Return the learning curves of a fit: one dictionary an epoch, what is not a number left out."""
+    """Return the learning curves of a fit: one dictionary per epoch, what is not a number left out."""
     table = getattr(estimator, "history_", None)
     if table is None or not hasattr(table, "to_dict"):
         return []

@@ -52,7 +52,7 @@ def node_facts(source: Source) -> dict[str, dict[str, float]]:
 
 
 def node_losses(folder: Path, records: Sequence[Record]) -> dict[tuple[int, str], float]:
-    """Return the test loss of each (seed, node); every node is tested once a seed."""
+    """Return the test loss of each (seed, node); every node is tested once per seed."""
     found = {}
     for record, answers in answers_of(folder, records):
         truth, proba, _ = tested(answers)

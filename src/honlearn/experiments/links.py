@@ -68,18 +68,18 @@ class LinkJob:
 
 
 def plan_links(data: LinkData, specs: Sequence[ModelSpec], seed: int) -> list[LinkJob]:
-    """Return the jobs in the order in which they run: repetition by repetition, row by row.
+    """Return the jobs in the order in which they run: repetition by repetition, model by model.
 
     Models of one repetition follow each other, since they share what is computed from the same pairs.
     """
     distinct_names(specs)
     digest, protocol = network_digest(data.network), data.protocol
     jobs = []
-    rows = [ModelSpec(spec.entry, {**spec.settings, "directed": protocol.directed}) for spec in specs]
-    parameters = [given.configuration() for given in rows]
+    made = [ModelSpec(spec.entry, {**spec.settings, "directed": protocol.directed}) for spec in specs]
+    parameters = [given.configuration() for given in made]
     for repetition in range(protocol.repetitions):
         drawn = derive_seed(seed, "link repetition", repetition)
-        for (given, known), name in product(zip(rows, parameters, strict=True), data.inputs):
+        for (given, known), name in product(zip(made, parameters, strict=True), data.inputs):
             configuration = Configuration(
                 task="links",
                 model=given.entry.name,
@@ -118,7 +118,7 @@ def run_link_job(
     scores = tested_scores(split, linked, members) | ranking_scores(_ranks(estimator, job, data))
     if artefacts_in is not None:
         tested = PairAnswers(split.names, split.labels, split.kinds, linked, members)
-        # New links are asked for once a row; other repetitions would only repeat them.
+        # New links are asked for once per model and input; other repetitions would only repeat them.
         whole = data.network if job.repetition == 0 else None
         keep_link_answers(artefacts_in, job.digest, estimator, tested, whole)
     counts = split.counts

@@ -205,7 +205,7 @@ class Bench:
         return [SearchedJob.of(job, space, self.how.budget) if space.size else job for job in jobs]
 
     def _best_on_test(self, rows: Sequence[TableRow], need_answers: bool) -> dict[TableRow, Measured]:
-        """Try settings in rounds, one a row, until each row's budget is spent; take the best on the tests.
+        """Try settings in rounds, one per row, until each row's budget is spent; take the best on the tests.
 
         The first is the default, which must not fail; a later one that cannot be fitted is passed over.
         """
@@ -241,7 +241,7 @@ class Bench:
         return found
 
     def _is_spent(self, settings: Sequence[Sequence[Record]], failed: int, seconds: float) -> bool:
-        """Return whether a row may try no more; the minutes are those of a nested search, once a fit."""
+        """Return whether a row may try no more; the minutes are those of a nested search, once per fit."""
         return bool(settings) and self.how.budget.is_spent(len(settings) + failed, seconds / len(settings[0]))
 
     def _run(self, jobs: Sequence[Any], need_answers: bool, strict: bool = True) -> dict[str, Record]:

@@ -20,7 +20,7 @@ from honlearn.experiments.folds import MOST_SEED, stratified_folds
 from honlearn.experiments.link_metrics import link_scores
 from honlearn.experiments.links import LinkJob, LinkWork
 from honlearn.experiments.predictions import Predictions
-from honlearn.experiments.search import Budget, Found, search
+from honlearn.experiments.search import Budget, SearchResult, search
 from honlearn.experiments.spaces import Space
 from honlearn.paths.pairs import cut_paths
 from honlearn.results.record import Configuration, Record
@@ -88,7 +88,7 @@ class NestedWork:
         times = replace(record.times, search_seconds=outcome["seconds"], search_cpu_seconds=round(spent, 4))
         return replace(record, search=outcome, times=times)
 
-    def _search(self, job: SearchedJob) -> Found:
+    def _search(self, job: SearchedJob) -> SearchResult:
         inner, seed = job.job, derive_seed(job.job.seed, "search")
         rate = _NodeRating(self.work, inner, job) if isinstance(inner, Job) else _LinkRating(self.work, job)
         return search(rate, job.space, job.budget, seed, self.folder / SEARCHES / job.digest)

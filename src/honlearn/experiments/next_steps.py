@@ -114,7 +114,7 @@ class NextData:
 
 
 def plan_next(data: NextData, models: Sequence[str], order: int) -> list[NextJob]:
-    """Return the jobs, row by row; `back-off` and `network` are tried with orders 1 … `order`."""
+    """Return the jobs, model by model; `back-off` and `network` are tried with orders 1 … `order`."""
     order = check_integer("evaluate", "order", order, 1)
     whole, jobs = data.digest(), []
     for model in dict.fromkeys(find_next_model(name) for name in models):

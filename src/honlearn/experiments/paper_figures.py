@@ -171,7 +171,7 @@ def _need_learners(name: str, bench: Bench, models: Sequence[str]) -> None:
 
 
 def _size_rows(bench: Bench, models: Sequence[str]) -> list[TableRow]:
-    """Return one row for a bag, which holds every smaller one, and for other ensembles one a size."""
+    """Return one row for a bag, which holds every smaller one, and for other ensembles one per size."""
     _need_learners("ensemble-size", bench, models)
     rows = []
     for model in models:
@@ -187,7 +187,7 @@ def _size_rows(bench: Bench, models: Sequence[str]) -> list[TableRow]:
 
 
 def ensemble_size(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
-    """Score and loss by the number of learners; of a bag from one fit of the largest a fold."""
+    """Score and loss by the number of learners; of a bag from one fit per fold."""
     facts, panels = Facts(), []
     for bench in benches:
         found = _measured(bench, _size_rows(bench, models), need_answers=True)
@@ -203,7 +203,7 @@ def ensemble_size(benches: Sequence[Bench], models: Sequence[str]) -> Plot:
             panels.append(_lines(bench, mine, "learners", score, "learners", label))
     note = (
         "the learners alone, without a kernel's share. The first learners of DGE-bag are a bag of that size, "
-        "so one fit a fold gives every size; other ensembles are fitted anew for each"
+        "so one fit per fold gives every size; other ensembles are fitted anew for each"
     )
     return Plot("ensemble-size", "Score by ensemble size", panels, facts, [note], across=2)
 

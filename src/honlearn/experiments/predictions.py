@@ -86,7 +86,7 @@ class Predictions:
         return found if self.p_values is None else found | set_scores(codes, self.p_values)
 
     def table(self, alpha: float | None = None) -> pandas.DataFrame:
-        """Return node, label, one column ``p_<class>`` a class, confidence, entropy and disagreement.
+        """Return node, label, one column ``p_<class>`` per class, confidence, entropy and disagreement.
 
         A model without members has no column of disagreement; a bag has ``expected_entropy`` and
         ``mutual_information``. With `alpha` there are ``set`` (a list, the best class first), ``set_size``,

@@ -1,8 +1,8 @@
 """The paper's figures: what its tables print, by table, model, input and data set.
 
-In: ``data/published.csv`` of this package, one number a line, copied by hand from Tables 1, 2, 3, 5, 6, 7 and
-8. Out: values with their deviations. Models have our names (``dge-bag*``); the paper's G1 is ``g1``, its G2,
-and what it feeds with both, is ``gk``.
+In: ``data/published.csv`` of this package, one number per line, copied by hand from Tables 1, 2, 3, 5, 6, 7
+and 8. Out: values with their deviations. Models have our names (``dge-bag*``); the paper's G1 is ``g1``, its
+G2, and what it feeds with both, is ``gk``.
 """
 
 from __future__ import annotations

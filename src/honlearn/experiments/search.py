@@ -75,7 +75,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The outcome of a search: the best point (None: the defaults), its score, and all trials."""
 
     point: Mapping[str, Any] | None
@@ -102,7 +102,7 @@ def search(
     seed: int,
     folder: str | Path,
     executor: Any = None,
-) -> Found:
+) -> SearchResult:
     """Try points of `space` until the budget is spent; trials found in `folder` are not run again.
 
     `evaluate` takes a point, or None for the defaults, and returns a score, the higher the better. On an
@@ -124,7 +124,7 @@ def _search(
     space: Space,
     budget: Budget,
     folder: str | Path,
-) -> Found:
+) -> SearchResult:
     kept = JsonObjects(folder)
     trials = _read_trials(kept, space)
     repeats = 0
@@ -151,7 +151,7 @@ def _search(
     if not good:
         raise InputError(f"every trial of the search failed, the first with: {trials[0].error}")
     best = max(good, key=lambda trial: trial.score or 0.0)
-    return Found(best.point, best.score, tuple(trials))
+    return SearchResult(best.point, best.score, tuple(trials))
 
 
 def attempt(
@@ -219,11 +219,11 @@ class _Suggestions:
             direction="maximize", sampler=self.optuna.samplers.TPESampler(seed=seed)
         )
         # The default is no point of the space and gives no information about it.
-        study.add_trials([self._told(trial) for trial in trials if trial.point is not None])
+        study.add_trials([self._as_optuna(trial) for trial in trials if trial.point is not None])
         words = study.ask(self.axes).params
         return {name: self.choices[name][words[name]] for name in self.axes}
 
-    def _told(self, trial: Trial) -> Any:
+    def _as_optuna(self, trial: Trial) -> Any:
         state, point = self.optuna.trial.TrialState, trial.point or {}
         return self.optuna.trial.create_trial(
             state=state.FAIL if trial.score is None else state.COMPLETE,

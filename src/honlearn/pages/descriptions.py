@@ -1,4 +1,7 @@
-"""The description of a data set under its heading, by its name."""
+"""Descriptions of data sets for the generated pages.
+
+In: the name of a data set, as its folder of runs is called. Out: the text below its heading.
+"""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class EntityPredictions:
 
         Columns: node, known_label, label (the prediction), confidence, set, set_size, abstain, in_training,
         without_memory (the probability of the predicted class on the first-order network), reasons, and one
-        ``p_<class>`` a class.
+        ``p_<class>`` per class.
         """
         found = self.predictions.table(None if self.predictions.p_values is None else self.alpha)
         probabilities = [name for name in found.columns if name.startswith(PROBABILITY)]

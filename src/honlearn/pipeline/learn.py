@@ -63,7 +63,7 @@ class Reports:
 
 
 @dataclass(frozen=True)
-class Asked:
+class LearnOptions:
     """The options of a call, checked."""
 
     order: int
@@ -142,7 +142,7 @@ def learn(
         ``headline``, ``summary``, ``predictions``, ``model``, ``network``, ``validation``, ``html``.
     """
     check_alpha(_OWNER, alpha)
-    asked = Asked(
+    asked = LearnOptions(
         check_integer(_OWNER, "order", order, 2),
         alpha,
         quick,
@@ -166,7 +166,7 @@ def _learn(
     table: Any,
     labels: tuple[list[str], list[str]] | None,
     folder: Path,
-    asked: Asked,
+    asked: LearnOptions,
     reading: Mapping[str, Any],
 ) -> Learned:
     asked.reports.step("reading the paths")
@@ -196,7 +196,7 @@ def _with_labels(
     found: Memories,
     labels: tuple[list[str], list[str]],
     folder: Path,
-    asked: Asked,
+    asked: LearnOptions,
 ) -> Learned:
     from honlearn.pipeline import model_folder  # torch: after the paths are read
 
@@ -243,7 +243,7 @@ def _with_labels(
     )
 
 
-def _source(counts: GramCounts, asked: Asked) -> tuple[HigherOrderNetwork | GramCounts, ModelSpec]:
+def _source(counts: GramCounts, asked: LearnOptions) -> tuple[HigherOrderNetwork | GramCounts, ModelSpec]:
     """Return what the model learns from, and the model."""
     entry = find_model("dge-bag", "nodes")
     if asked.quick:
@@ -255,7 +255,7 @@ def _data(
     source: HigherOrderNetwork | GramCounts,
     counts: GramCounts,
     labels: tuple[list[str], list[str]],
-    asked: Asked,
+    asked: LearnOptions,
 ) -> NodeData:
     """Return the labelled nodes that are in the network, and the two inputs that are compared."""
     data = NodeData.of(source, *labels, "both" if isinstance(source, HigherOrderNetwork) else "gk")

@@ -30,11 +30,11 @@ from honlearn.results.summary import summarise, write_summary
 if TYPE_CHECKING:
     import pandas
 
-    from honlearn.pipeline.learn import Asked
+    from honlearn.pipeline.learn import LearnOptions
 
 
 def learn_unlabelled(
-    paths: Paths, counts: GramCounts, summary: ReadSummary, found: Memories, run: Path, asked: Asked
+    paths: Paths, counts: GramCounts, summary: ReadSummary, found: Memories, run: Path, asked: LearnOptions
 ) -> Learned:
     """Return how well next steps are predicted, which links to expect, and communities."""
     import pandas as pd
@@ -72,7 +72,7 @@ def learn_unlabelled(
     )
 
 
-def _next_steps(paths: Paths, order: int, run: Path, asked: Asked) -> Memory:
+def _next_steps(paths: Paths, order: int, run: Path, asked: LearnOptions) -> Memory:
     """Compare orders on held-out paths, for the page; return how much each saves."""
     data = _parts(paths, asked)
     jobs = plan_next(data, ["back-off"], order)
@@ -87,7 +87,7 @@ def _next_steps(paths: Paths, order: int, run: Path, asked: Asked) -> Memory:
     return memory
 
 
-def _parts(paths: Paths, asked: Asked) -> NextData:
+def _parts(paths: Paths, asked: LearnOptions) -> NextData:
     """Return the paths in the parts that were asked for, or fewer, each with a step to predict."""
     times = np.ones(len(paths.lengths), np.int64) if paths.counts is None else paths.counts
     usable = int(times[paths.lengths > 1].sum())

@@ -39,8 +39,8 @@ class Answers:
     of each learner from one drawn relative, and which of the family it was; 0 is the base node), ``p_values``
     [B, C] of prediction sets. Links: about ``pairs`` and ``new_pairs``; arrays ``truth``, ``linked`` and
     ``kinds`` [B] (0 linked, 1 drawn uniformly, 2 by degree), ``members`` [L, B], ``new_linked`` and
-    ``new_disagreement``. Both: about ``history``, one dictionary an epoch. Nodes: about ``reasons``, for some
-    of the nodes why they have their predictions.
+    ``new_disagreement``. Both: about ``history``, one dictionary per epoch. Nodes: about ``reasons``, why
+    some of the nodes have their predictions.
     """
 
     about: Mapping[str, Any]

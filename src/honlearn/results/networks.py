@@ -1,7 +1,7 @@
 """What the two networks of a comparison are called: first-order and higher-order.
 
-Records keep the short keys ``g1`` and ``gk``; tables, pages and help have the names. Either is understood
-where one is typed.
+In: a key or a name, as typed or as in a record. Out: the other of the two. Records keep the short keys
+``g1`` and ``gk``; tables, pages and help have the names. Either is understood where one is typed.
 """
 
 from __future__ import annotations

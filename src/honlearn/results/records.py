@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -55,14 +55,8 @@ class JsonLines(Generic[Entry]):
         rest = damaged_end(content)
         if rest:
             self._remove(rest)
-        for number, line in enumerate(content[: len(content) - len(rest)].split(b"\n")[:-1], 1):
-            try:
-                entry = self._parse(line, "it")
-            except FormatError as error:
-                raise FormatError(
-                    f"{self.path}:{number}: not a record of honlearn; remove the line, or the file to "
-                    f"start anew ({error})"
-                ) from None
+        wrong = "not a record of honlearn; remove the line, or the file to start anew"
+        for entry in parsed_lines(content, self._parse, self.path, wrong):
             self._found[self._values(entry)["digest"]] = entry
 
     def _remove(self, line: bytes) -> None:
@@ -131,6 +125,22 @@ class JsonObjects(JsonLines[Mapping[str, Any]]):
 
     def _values(self, entry: Mapping[str, Any]) -> Mapping[str, Any]:
         return entry
+
+
+def parsed_lines(
+    content: bytes, parse: Callable[[bytes, str], Entry], path: Path, wrong: str
+) -> Iterator[Entry]:
+    """Yield what the lines of a file hold, without a damaged end.
+
+    For a line that `parse` refuses a FormatError has its number and says what is `wrong`.
+    """
+    whole = content[: len(content) - len(damaged_end(content))]
+    for number, line in enumerate(whole.split(b"\n")[:-1], 1):
+        try:
+            entry = parse(line, "it")
+        except FormatError as error:
+            raise FormatError(f"{path}:{number}: {wrong} ({error})") from None
+        yield entry
 
 
 def damaged_end(content: bytes) -> bytes:

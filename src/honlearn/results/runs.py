@@ -18,7 +18,7 @@ from honlearn.results import artefacts
 from honlearn.results.learned import LearnedFacts, read_learned
 from honlearn.results.networks import NETWORKS
 from honlearn.results.record import Configuration, DataDigests, Record
-from honlearn.results.records import FILE, damaged_end, digest_of
+from honlearn.results.records import FILE, digest_of, parsed_lines
 from honlearn.stored import Fields, read_json
 
 if TYPE_CHECKING:
@@ -168,17 +168,9 @@ def read_records(folder: Path) -> list[Record]:
         raise MissingFileError(
             f"{folder}: no {FILE} in it; name a run that 'honlearn evaluate … -o RUN' made"
         )
-    content = path.read_bytes()
-    found: dict[str, Record] = {}
-    whole = content[: len(content) - len(damaged_end(content))]
-    for number, line in enumerate(whole.split(b"\n")[:-1], 1):
-        try:
-            record = Record.parse(line, "it")
-        except FormatError as error:
-            raise FormatError(
-                f"{path}:{number}: not a record of an evaluation; remove the line ({error})"
-            ) from None
-        found[record.digest] = record
+    wrong = "not a record of an evaluation; remove the line"
+    lines = parsed_lines(path.read_bytes(), Record.parse, path, wrong)
+    found = {record.digest: record for record in lines}
     if not found:
         raise InputError(f"{path}: no record in it; let the run finish at least one fit")
     return list(found.values())
