@@ -1,9 +1,9 @@
 """Classes of entities from a CSV file: the LABELS argument of info, train and evaluate.
 
 In: a CSV whose first column (or another, by name) is the node and whose column ``label`` (any case) is the
-class. Out: nodes and
-classes, as two lists. A row without a class is an entity that nobody labelled and is left out. White space
-around a class is no part of it; it is taken off with a warning, or ``a`` and ``a `` would be two classes.
+class. Out: nodes and classes, as two lists. A row without a class is an entity that nobody labelled and is
+left out. White space around a class is no part of it; it is taken off with a warning, or ``a`` and ``a ``
+would be two classes.
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ def _beside(header: list[str], node: int) -> str:
 
 def _take(known: dict[str, str], row: list[str], nodes: int, column: int, width: int, place: str) -> None:
     if len(row) != width:
-        raise FormatError(f"{place}: {len(row)} fields, but the header has {width}")
+        raise FormatError(
+            f"{place}: {len(row)} fields, but the header has {width}; mend it, or quote what holds a comma"
+        )
     node, label = row[nodes], row[column].strip()
     if not node:
         raise FormatError(f"{place}: empty node; give the id of an entity or remove the row")

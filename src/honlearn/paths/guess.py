@@ -306,7 +306,7 @@ def _as_order(column: _Column, sequence: _Column) -> float:
     _, values = _together(column, sequence)
     rows = np.bincount(sequence.codes)
     several = rows > 1
-    distinct = sum((values[several] / rows[several]).tolist()) / max(int(several.sum()), 1)
+    distinct: float = sum((values[several] / rows[several]).tolist()) / max(int(several.sum()), 1)
     return 2.0 * column.named("order_by") + 1.0 * (column.times > 0.8) + distinct
 
 

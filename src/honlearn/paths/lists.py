@@ -18,10 +18,9 @@ from honlearn.errors import InputError
 from honlearn.paths.interner import BadName, Interner
 from honlearn.paths.options import A_COUNT, MAX_COUNT, SKIP_EMPTY, ReaderOptions
 from honlearn.paths.paths import PathChunk, Paths
+from honlearn.paths.vocabulary import NULL_TEXTS, is_null
 
 _PATHS_A_CHUNK = 1 << 16
-# What str() makes of the missing values of Python, NumPy and pandas; looked at closely when it turns up.
-_MISSING_TEXTS = ("None", "nan", "NaT", "<NA>")
 
 
 def paths_from_lists(paths: Iterable[Sequence[object]], counts: Iterable[int] | None = None) -> Paths:
@@ -110,12 +109,11 @@ def _shortened(text: str) -> str:
 
 
 def _is_missing(item: object) -> bool:
-    text = str(item)
-    return text == "" or (text in _MISSING_TEXTS and not isinstance(item, str))
+    return str(item) == "" or is_null(item)
 
 
 def _refuse_missing(numbering: dict[str, int], block: list[Any], first: int) -> None:
-    if "" not in numbering and not any(text in numbering for text in _MISSING_TEXTS):
+    if "" not in numbering and not any(text in numbering for text in NULL_TEXTS):
         return
     for row, path in enumerate(block, first):
         for place, item in enumerate(path):

@@ -107,8 +107,7 @@ def text_chunks(
     With a `span` of bytes, only the lines in it.
     """
     for file in files:
-        default = "," if ".ngram" in file.suffixes else " "
-        delimiter = (options.delimiter or default).encode()
+        delimiter = (options.delimiter or " ").encode()
         scanner = _Scanner(file, delimiter, options, interner)
         blocks = line_blocks(file, block, advance, options.max_line, options.max_unpacked, span)
         for offset, buffer, used in blocks:

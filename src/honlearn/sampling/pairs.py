@@ -17,6 +17,7 @@ from honlearn.errors import InputError
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.mixing import splitmix64_array
 from honlearn.paths.pairs import Keys, Pairs, among, keyed_pairs, pair_keys
+from honlearn.sampling.relatives import FamilyDraws
 from honlearn.seeds import Label, derive_seed
 
 # Keys of pairs are made in `paths`; modules that draw pairs import them from here.
@@ -67,13 +68,7 @@ class PairSampler:
 
     def __init__(self, network: HigherOrderNetwork, directed: bool = True) -> None:
         self.network, self.directed = network, directed
-        weight = np.asarray(network.out_weight)[network.family_indices].astype(np.float64)
-        self._ends = np.cumsum(weight)
-        starts = np.concatenate([[0.0], self._ends])[network.family_indptr]
-        self._starts, self._totals = starts[:-1], np.diff(starts)
-        # Rounding can carry a draw to the family's end; its last node with out-edges is meant.
-        last = np.searchsorted(self._ends, self._starts + self._totals, "left")
-        self._last = np.minimum(last, len(self._ends) - 1)
+        self._families = FamilyDraws(network)
 
     @cached_property
     def _links(self) -> tuple[Keys, NDArray[np.float64], Pairs, NDArray[np.float64]]:
@@ -109,7 +104,7 @@ class PairSampler:
         for row, learner in enumerate(learners):
             stream = derive_seed(seed, "pair relatives", learner, *labels)
             for side in (0, 1):
-                out[row, :, side] = self._one_end(pairs[:, side], _uniform(keys, stream, side))
+                out[row, :, side] = self._families.draw(pairs[:, side], _uniform(keys, stream, side))
             if joint:
                 linked, drawn = self._both_ends(keys.astype(np.int64), _uniform(keys, stream, 2))
                 out[row, linked] = drawn
@@ -127,14 +122,6 @@ class PairSampler:
     def _drawable(self) -> NDArray[np.bool_]:
         """Whether Eq. 3 may draw each node, [N]."""
         return self.network.relative_probabilities() > 0
-
-    def _one_end(self, entities: NDArray[np.int32], uniform: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return a relative of each entity by Eq. 3; the base node where no relative has an out-edge."""
-        start, total = self._starts[entities], self._totals[entities]
-        place = np.minimum(
-            np.searchsorted(self._ends, start + uniform * total, "right"), self._last[entities]
-        )
-        return np.where(total > 0, self.network.family_indices[place], entities).astype(np.int32)
 
     def _both_ends(self, keys: Keys, uniform: NDArray[np.float64]) -> tuple[NDArray[np.intp], Pairs]:
         """Return which pairs have an edge, and relatives of both their ends by Eq. 4."""

@@ -17,6 +17,31 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.seeds import Label, generator
 
 
+class FamilyDraws:
+    """Draws a node of families by Eq. 3, from running sums of weighted out-degrees."""
+
+    def __init__(self, network: HigherOrderNetwork) -> None:
+        self._nodes = network.family_indices
+        weight = np.asarray(network.out_weight)[self._nodes].astype(np.float64)
+        # Integers stay exact in float64 up to 2**53, far above any count of steps.
+        self._ends = np.cumsum(weight)
+        starts = np.concatenate([[0.0], self._ends])[network.family_indptr]
+        self._starts, self._totals = starts[:-1], np.diff(starts)
+        # Rounding can carry a draw to the family's end; its last node with out-edges is meant.
+        last = np.searchsorted(self._ends, self._starts + self._totals, "left")
+        self._last = np.minimum(last, len(self._ends) - 1)
+
+    def draw(self, entities: NDArray[np.int32], uniform: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return a relative of each entity [B], by a number in [0, 1) each.
+
+        Where no relative has an out-edge it is the base node.
+        """
+        start, total = self._starts[entities], self._totals[entities]
+        place = np.searchsorted(self._ends, start + uniform * total, "right")
+        place = np.minimum(place, self._last[entities])
+        return np.where(total > 0, self._nodes[place], entities).astype(np.int32)
+
+
 class RelativeSampler:
     """Draws relatives u' of every entity u with P(u') = outdeg(u') / Σ outdeg of the family (Eq. 3).
 
@@ -34,11 +59,7 @@ class RelativeSampler:
 
     def __init__(self, network: HigherOrderNetwork) -> None:
         self.network = network
-        weight = np.asarray(network.out_weight)[network.family_indices].astype(np.float64)
-        # Integers stay exact in float64 up to 2**53, far above any count of steps.
-        self._ends = np.cumsum(weight)
-        starts = np.concatenate([[0.0], self._ends])[network.family_indptr]
-        self._starts, self._totals = starts[:-1], np.diff(starts)
+        self._families = FamilyDraws(network)
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
@@ -52,17 +73,11 @@ class RelativeSampler:
 
     def draw(self, seed: int, learners: Sequence[int], *labels: Label) -> NDArray[np.int32]:
         """Return one relative of each entity for each learner, int32 [L, V]; `labels` name the occasion."""
-        network, last = self.network, len(self._ends) - 1
-        out = np.empty((len(learners), network.n_entities), np.int32)
-        empty = np.flatnonzero(self._totals <= 0)
+        entities = np.arange(self.network.n_entities, dtype=np.int32)
+        out = np.empty((len(learners), len(entities)), np.int32)
         for row, learner in enumerate(learners):
-            uniform = generator(seed, "relatives", learner, *labels).random(network.n_entities)
-            target = self._starts + uniform * self._totals
-            place = np.searchsorted(self._ends, target, "right")
-            # Rounding can carry a target to the family's end; its last node with out-edges is meant.
-            limit = np.searchsorted(self._ends, self._starts + self._totals, "left")
-            out[row] = network.family_indices[np.minimum(np.minimum(place, limit), last)]
-            out[row, empty] = empty
+            uniform = generator(seed, "relatives", learner, *labels).random(len(entities))
+            out[row] = self._families.draw(entities, uniform)
         return out
 
 
