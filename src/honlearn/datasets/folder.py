@@ -1,6 +1,6 @@
 """A data set as a folder: ``paths.txt``, ``labels.csv``, optional ``nodes.csv`` and ``about.json``.
 
-In: a folder, or a :class:`Dataset` to write. Out: a :class:`Dataset`, or the folder. One path a line, names
+In: a folder, or a :class:`Dataset` to write. Out: a :class:`Dataset`, or the folder. One path per line, names
 separated by one space; ``labels.csv`` has the header ``node,label``; ``about.json`` keeps name, description,
 licence and source.
 """

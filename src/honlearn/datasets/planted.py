@@ -96,7 +96,7 @@ def synthetic(
       node receives from all sources and sends to all destinations equally, so only its relatives, taken
       one by one, tell its class. Further stages and the sources of each group number `n_hubs` nodes.
 
-    `n_paths` is rounded up until every context is seen equally often; None means ten paths a context.
+    `n_paths` is rounded up until every context is seen equally often; None means ten paths per context.
     `noise` is the share of paths whose destination is shuffled among paths through the same hubs, which
     leaves every lower-order count as it was.
 

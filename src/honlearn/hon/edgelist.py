@@ -57,10 +57,10 @@ def from_edges(
     columns = [_labels(source, "source", where), _labels(target, "target", where)]
     rows, other = (len(codes) for _, codes in columns)
     if rows != other:
-        raise InputError(f"{rows:,} sources but {other:,} targets; give one of each an edge")
+        raise InputError(f"{rows:,} sources but {other:,} targets; give one of each per edge")
     values = np.ones(rows, np.int64) if weight is None else _weights(weight, where)
     if len(values) != rows:
-        raise InputError(f"{rows:,} edges but {len(values):,} weights; give one weight an edge")
+        raise InputError(f"{rows:,} edges but {len(values):,} weights; give one weight per edge")
     further = _labels(nodes, "nodes", lambda row: f"node {row}")
     labels, codes = _joined(*columns, further)
     vocabulary, offsets, grams = _grams(labels, codes, lambda i: _place(i, rows, where))

@@ -1,7 +1,7 @@
-"""Event tables (sequence, order, entity; one event a row) → paths.
+"""Event tables (sequence, order, entity; one event per row) → paths.
 
 In: the parts of a table. Rows may be in any order and sequences interleaved. Out: chunks of paths, by first
-appearance of their sequence. Only numbers stay in memory: 6 or 8 bytes a row, and 1 to 8 for the order.
+appearance of their sequence. Only numbers stay in memory: 6 or 8 bytes per row, and 1 to 8 for the order.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def guess_columns(source: Any, **given: Any) -> Guess | None:
         raise InputError(
             f"{part.name}: which columns hold the paths? None looks like the id of a sequence beside one of "
             "entities. Give sequence, order_by and entity (one event per row), path_column (one path per "
-            "row), or source_column, target_column, order_by and max_gap (one temporal edge a row); there "
+            "row), or source_column, target_column, order_by and max_gap (one temporal edge per row); there "
             f"are {listed(names, 20)}"
         )
     return found
@@ -211,7 +211,7 @@ def _words(name: str) -> frozenset[str]:
 
 
 def _path_per_row(columns: Sequence[_Column]) -> Guess | None:
-    """Return the guess for a table with one path a row, where a column holds lists or separated names."""
+    """Return the guess for a table with one path per row, where a column holds lists or separated names."""
     scored = []
     for column in columns:
         mark = None if column.is_list else _mark(column)
@@ -244,7 +244,7 @@ def _mark(column: _Column) -> str | None:
 
 
 def _event_per_row(columns: Sequence[_Column]) -> Guess | None:
-    """Return the guess for a table with one event a row."""
+    """Return the guess for a table with one event per row."""
     usable = [column for column in columns if column.there and not column.is_list]
     ranked = []
     for sequence in usable:

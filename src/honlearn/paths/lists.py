@@ -62,11 +62,11 @@ def list_chunks(
         codes_of = np.concatenate((codes_of, _intern_new(numbering, known, interner, block, first)))
         share = None if weights is None else weights[first : first + len(block)]
         if weights is not None and len(weights) < first + len(block):
-            raise InputError(f"more paths than the {len(weights):,} counts; give one count a path")
+            raise InputError(f"more paths than the {len(weights):,} counts; give one count per path")
         yield PathChunk(codes_of[local], offsets, share)
         first += len(block)
     if weights is not None and len(weights) > first:
-        raise InputError(f"{first:,} paths but {len(weights):,} counts; give one count a path")
+        raise InputError(f"{first:,} paths but {len(weights):,} counts; give one count per path")
 
 
 def whole_counts(counts: Iterable[Any], where: str = "path {row}") -> NDArray[np.int64]:
@@ -74,7 +74,7 @@ def whole_counts(counts: Iterable[Any], where: str = "path {row}") -> NDArray[np
     values = counts if isinstance(counts, np.ndarray) else np.asarray(list(counts))
     if values.dtype.kind not in "iuf" or values.ndim != 1:
         kind = "a table" if values.ndim != 1 else f"{values.dtype} values"
-        raise InputError(f"counts must be one whole number a path; got {kind}")
+        raise InputError(f"counts must be one whole number per path; got {kind}")
     bad = ~(values >= 1)
     if values.dtype.kind == "f":
         bad |= (values != np.floor(values)) | (values >= 2.0**53)

@@ -1,7 +1,7 @@
 """Tables on disk and in memory, seen alike: column names, then record batches of the columns asked for.
 
-In: CSV, TSV, Parquet and Arrow files; pandas, Polars and Arrow objects. Out: :class:`Part`, one a file or
-table. A part knows how to say where a row is, so that every complaint can name file and line.
+In: CSV, TSV, Parquet and Arrow files; pandas, Polars and Arrow objects. Out: :class:`Part`, one per file
+or table. A part knows how to say where a row is, so that every complaint can name file and line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables with one event, one path or one temporal edge a row → chunks of paths.
+"""Tables with one event, one path or one temporal edge per row → chunks of paths.
 
 In: files of one format, or a table in memory, and the options that name its columns. Out: the reader for it,
 once every named column was found in every part.
@@ -68,7 +68,7 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
         raise InputError(
             f"{part.name}: which columns hold the paths? Give sequence, order_by and entity (one event "
             f"a row), path_column (one path per row), or source_column, target_column, order_by and max_gap "
-            f"(one temporal edge a row); there are {shown}"
+            f"(one temporal edge per row); there are {shown}"
         )
     for role in COLUMN_OPTIONS:
         name = getattr(options, role)

@@ -1,4 +1,4 @@
-"""Text files, one path a line → chunks of entity codes, block by block, so a file may exceed memory.
+"""Text files, one path per line → chunks of entity codes, block by block, so a file may exceed memory.
 
 In: files (plain, gzip or zstd), the reader's options, the interner. Out: :class:`PathChunk` after
 :class:`PathChunk`. Errors name file and line.

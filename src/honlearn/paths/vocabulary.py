@@ -1,5 +1,6 @@
 """The vocabulary: the one place where entity names and integer codes meet.
 
+In: names, as a reader numbered them. Out: codes of names, names of codes, and the canonical order of names.
 Names are kept as one run of UTF-8 bytes with offsets, so millions of names stay compact and are stored as
 they are; Python strings are made on first use.
 """
