@@ -71,11 +71,22 @@ def csv_rows(source: Path) -> Iterator[tuple[int, list[str]]]:
                 if row:
                     yield line, row
     except UnicodeDecodeError:
-        raise FormatError(f"{source}:{line + 1}: not UTF-8; save the file as UTF-8") from None
+        raise FormatError(f"{source}:{_not_unicode(source)}: not UTF-8; save the file as UTF-8") from None
     except csv.Error as error:
         raise FormatError(f"{source}:{line + 1}: not CSV: {error}") from None
     except OSError as error:
         raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
+
+
+def _not_unicode(source: Path) -> int:
+    """Return the number of the first line that is not UTF-8: files are decoded many lines at a time."""
+    with open(source, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return 1
 
 
 def _lines(file: TextIO, source: Path) -> Iterator[str]:
