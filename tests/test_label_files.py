@@ -84,7 +84,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a folder; name a CSV file"):
         read_labels(tmp_path)
     (tmp_path / "labels.csv").write_bytes(b"node,label\nA,x\nB,\xff\n")
-    with pytest.raises(FormatError, match=r"labels.csv:\d: not UTF-8"):
+    with pytest.raises(FormatError, match=r"labels.csv:3: not UTF-8"):
         read_labels(tmp_path / "labels.csv")
 
 

@@ -97,7 +97,7 @@ def doubled(keys: Keys, numbers: NDArray[Number]) -> tuple[Keys, NDArray[Number]
 
 
 class HashTable(Generic[Number]):
-    """NDArray[Number] keys by first appearance; `len` is how many there are.
+    """Numbers keys by first appearance; `len` is how many there are.
 
     >>> table = HashTable(np.int32)
     >>> table.number(np.array([7, 7, 0, 9, 0], np.uint64)).tolist()

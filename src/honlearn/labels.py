@@ -1,9 +1,9 @@
 """Classes of entities from a CSV file: the LABELS argument of info, train and evaluate.
 
 In: a CSV whose first column (or another, by name) is the node and whose column ``label`` (any case) is the
-class. Out: nodes and
-classes, as two lists. A row without a class is an entity that nobody labelled and is left out. White space
-around a class is no part of it; it is taken off with a warning, or ``a`` and ``a `` would be two classes.
+class. Out: nodes and classes, as two lists. A row without a class is an entity that nobody labelled and is
+left out. White space around a class is no part of it; it is taken off with a warning, or ``a`` and ``a ``
+would be two classes.
 """
 
 from __future__ import annotations
@@ -86,11 +86,22 @@ def csv_rows(source: Path, separator: str | None = None) -> Iterator[tuple[int, 
                 if row:
                     yield line, row
     except UnicodeDecodeError:
-        raise FormatError(f"{source}:{line + 1}: not UTF-8; save the file as UTF-8") from None
+        raise FormatError(f"{source}:{_not_unicode(source)}: not UTF-8; save the file as UTF-8") from None
     except csv.Error as error:
         raise FormatError(f"{source}:{line + 1}: not CSV: {error}") from None
     except OSError as error:
         raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
+
+
+def _not_unicode(source: Path) -> int:
+    """Return the number of the first line that is not UTF-8: files are decoded many lines at a time."""
+    with open(source, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return 1
 
 
 def _lines(file: TextIO, source: Path) -> Iterator[str]:
@@ -147,7 +158,9 @@ def _beside(header: list[str], node: int) -> str:
 
 def _take(known: dict[str, str], row: list[str], nodes: int, column: int, width: int, place: str) -> None:
     if len(row) != width:
-        raise FormatError(f"{place}: {len(row)} fields, but the header has {width}")
+        raise FormatError(
+            f"{place}: {len(row)} fields, but the header has {width}; mend it, or quote what holds a comma"
+        )
     node, label = row[nodes], row[column].strip()
     if not node:
         raise FormatError(f"{place}: empty node; give the id of an entity or remove the row")

@@ -1,7 +1,8 @@
 """Randomness: one root seed, and a generator of its own for every use, named by labels.
 
-Labels (fold, learner, purpose) make the stream, so adding a learner, a worker or an output changes no
-other stream. Nothing here touches a global generator.
+In: a root seed and labels. Out: a seed, or a NumPy generator. Labels (fold, learner, purpose) make the
+stream, so adding a learner, a worker or an output changes no other stream. Nothing here touches a global
+generator.
 """
 
 from __future__ import annotations

@@ -115,3 +115,6 @@ def test_what_is_refused(tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text("node,name\nA\n")
     with pytest.raises(FormatError, match=r"nodes\.csv:2: 1 columns where the header has 2"):
         load_folder(tmp_path)
+    (tmp_path / "nodes.csv").write_text("node,x,x\nA,1,2\n")
+    with pytest.raises(FormatError, match=r"nodes\.csv: more than one column is called 'x'; rename one"):
+        load_folder(tmp_path)

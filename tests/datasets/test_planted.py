@@ -169,6 +169,12 @@ def test_the_same_seed_the_same_paths_and_another_seed_others() -> None:
     assert listed(1) != listed(2)
 
 
+def test_any_order_can_be_planted() -> None:
+    data = synthetic(2, order=70, n_nodes=4, n_hubs=1, n_paths=8)
+    assert data.paths.lengths.tolist() == [71] * len(data.paths)
+    assert data.paths.total == 8
+
+
 def test_sizes_are_as_asked() -> None:
     data = synthetic(3, n_nodes=31, n_hubs=5, n_destinations=2, n_paths=1000, seed=2)
     assert data.paths.total == 31 * 5 * 7

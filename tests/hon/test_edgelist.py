@@ -75,6 +75,8 @@ def test_whole_weights_are_exact_integers_and_others_stay_fractions() -> None:
         (["A", "B"], ["B", "C||A"], [1, 2], "edge 1: the label 'C||A' has an empty part"),
         (["A", "B"], ["|B", "C"], [1, 2], "edge 0: the label '|B' has an empty part"),
         (["A", None], ["B", "C"], [1, 2], "edge 1: no source"),
+        (["A", "B"], ["B", float("nan")], [1, 2], "edge 1: no target"),
+        (["A", pd.NA], ["B", "C"], [1, 2], "edge 1: no source"),
         (["A", "B"], ["B", "C"], [1, -2], "edge 1: weight -2; an edge's weight is a finite number above 0"),
         (["A", "B"], ["B", "C"], [0, 2], "edge 0: weight 0"),
         (["A", "B"], ["B", "C"], [1, float("nan")], "edge 1: weight nan"),

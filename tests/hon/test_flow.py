@@ -81,12 +81,17 @@ def test_memory_changes_the_ranks() -> None:
         ({"damping": "x"}, "'damping'.*Got 'x'"),
         ({"tolerance": -1}, "'tolerance'.*Got -1"),
         ({"max_iterations": 0}, "'max_iterations'.*at least 1"),
-        ({"by": "family"}, "'by' parameter.*'entity', 'node'"),
+        ({"by": "family"}, "'by' parameter of pagerank.*'entity', 'node'"),
     ],
 )
 def test_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         hl.from_edges(["A"], ["B"]).pagerank(**options)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    hon = hl.from_edges(["A", "B"], ["B", "A"])
+    assert hon.pagerank(np.float32(0.5)).equals(hon.pagerank(0.5))
 
 
 def test_no_convergence_is_told() -> None:

@@ -177,6 +177,16 @@ def test_an_unknown_node_gets_a_suggestion(label: str, message: str) -> None:
         hon.index(label)
 
 
+def test_whole_numbers_find_their_nodes_also_as_floats() -> None:
+    # As a pandas column has them beside a missing one.
+    hon = from_edges([1, 2, "2|1"], [2, 3, 3])
+    assert hon.index(2.0) == hon.index("2")
+    assert 2.0 in hon
+    assert 2.5 not in hon
+    assert hon.family(2.0) == ("2", "2|1")
+    assert hon.relatives(np.float64(2)) == hon.relatives(2)
+
+
 def test_a_direction_is_out_or_in() -> None:
     with pytest.raises(ParameterError, match="'direction' parameter of neighbors must be one of"):
         network(FIGURE).neighbors("A", direction="both")

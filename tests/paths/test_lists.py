@@ -81,8 +81,8 @@ def test_bad_paths(bad: list[object], message: str) -> None:
         ([-2, 1], "path 0: count -2"),
         ([1, 2.5], "path 1: count 2.5"),
         ([1, float("nan")], "path 1: count nan"),
-        (["x", "y"], "counts must be one whole number a path"),
-        ([[1], [2]], "counts must be one whole number a path; got a table"),
+        (["x", "y"], "counts must be one whole number per path"),
+        ([[1], [2]], "counts must be one whole number per path; got a table"),
     ],
 )
 def test_bad_counts(counts: list[object], message: str) -> None:

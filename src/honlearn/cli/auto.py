@@ -34,11 +34,22 @@ Auto = Annotated[
     ),
 ]
 Order = Annotated[
-    int | None, _option("--order", "Of paths: highest order of the network (2); with --auto, how far back to look at most (3).", "K")
+    int | None,
+    _option(
+        "--order",
+        "Of paths: highest order of the network (2); with --auto, how far back to look at most (3).",
+        "K",
+    ),
 ]
-Tau = Annotated[float | None, _option("--tau", "Of paths: GrowHON's rule with this tau; with --auto, this tau instead of the best.", "T")]
+Tau = Annotated[
+    float | None,
+    _option(
+        "--tau", "Of paths: GrowHON's rule with this tau; with --auto, this tau instead of the best.", "T"
+    ),
+]
 MinSupport = Annotated[
-    int | None, _option("--min-support", "Of paths: this least support; with --auto, instead of the best.", "M")
+    int | None,
+    _option("--min-support", "Of paths: this least support; with --auto, instead of the best.", "M"),
 ]
 
 

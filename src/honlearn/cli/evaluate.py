@@ -211,11 +211,12 @@ def evaluate(
     specs = [engine.ModelSpec(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
     split = chosen_folds(folds, folds_file)
     nodes, classes = read_labels(words.needed_labels(labels), label_column, node_column)
+    counts: GramCounts | None
     if from_paths:
-        counts, source = _grown(network, order, reading)
+        counts, hon = _grown(network, order, reading)
     else:
-        counts, source = chosen_from(paths, input), load_network(network)
-    data = engine.NodeData.of(source, nodes, classes, input, counts)
+        counts, hon = chosen_from(paths, input), load_network(network)
+    data = engine.NodeData.of(hon, nodes, classes, input, counts)
     grid = engine.plan(data, specs, split, range(seed, seed + seeds))
     notes = _notes(data, split, input) + _left_out(data, specs)
     for note in notes:
@@ -257,7 +258,9 @@ def _node_paths(source: Path, paths: Path | None, order: int | None, reading: Ma
             )
         return False
     if paths is not None:
-        raise ParameterError(f"--paths {paths} is for a network, and {source} holds paths; give one of the two")
+        raise ParameterError(
+            f"--paths {paths} is for a network, and {source} holds paths; give one of the two"
+        )
     return True
 
 

@@ -2,7 +2,7 @@
 
 In: DB1BCoupon files that the user downloaded from https://transtats.bts.gov/ (``.csv``, ``.csv.gz`` or
 ``.zip``), with the columns of the ready-made files (``ItinID``) or of the custom download (``ITIN_ID``).
-Out: a :class:`Dataset`, one path an itinerary: the origin of its first coupon, then each destination.
+Out: a :class:`Dataset`, one path per itinerary: the origin of its first coupon, then each destination.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A data set: observed paths with the labels of some entities, what is known of the nodes, and its origin.
 
-Every function of :mod:`honlearn.datasets` returns one. The paths go to :func:`honlearn.grow`, the labels to
-a classifier.
+In: what a reader or a generator has made. Out: one immutable value, which every function of
+:mod:`honlearn.datasets` returns. The paths go to :func:`honlearn.grow`, the labels to a classifier.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A data set as a folder: ``paths.txt``, ``labels.csv``, optional ``nodes.csv`` and ``about.json``.
 
-In: a folder, or a :class:`Dataset` to write. Out: a :class:`Dataset`, or the folder. One path a line, names
+In: a folder, or a :class:`Dataset` to write. Out: a :class:`Dataset`, or the folder. One path per line, names
 separated by one space; ``labels.csv`` has the header ``node,label``; ``about.json`` keeps name, description,
 licence and source.
 """
@@ -132,6 +132,9 @@ def _read_nodes(file: Path) -> pd.DataFrame:
         body.append(row)
     if not header:
         raise FormatError(f"{file}: empty; it needs a header whose first column is the node")
+    twice = [name for name in header[1:] if ["node", *header[1:]].count(name) > 1]
+    if twice:
+        raise FormatError(f"{file}: more than one column is called {twice[0]!r}; rename one of them")
     table = pd.DataFrame(body, columns=["node", *header[1:]], dtype=str)
     for column in table.columns[1:]:
         # An empty cell is missing in a column of numbers and empty text in any other.

@@ -96,7 +96,7 @@ def synthetic(
       node receives from all sources and sends to all destinations equally, so only its relatives, taken
       one by one, tell its class. Further stages and the sources of each group number `n_hubs` nodes.
 
-    `n_paths` is rounded up until every context is seen equally often; None means ten paths a context.
+    `n_paths` is rounded up until every context is seen equally often; None means ten paths per context.
     `noise` is the share of paths whose destination is shuffled among paths through the same hubs, which
     leaves every lower-order count as it was.
 
@@ -211,7 +211,9 @@ def _walks(design: _Design, classes: Codes) -> tuple[Codes, Codes]:
     sizes = [design.sources] + [design.hubs] * (design.order - 1)
     if design.labelled == "hubs":
         sizes[1] = design.nodes
-    grid = np.indices(sizes).reshape(design.order, -1).T
+    # How many rows a place of each stage stands for; an array of one axis per stage has too many axes.
+    rows = np.cumprod([1, *sizes[:0:-1]])[::-1]
+    grid = np.arange(rows[0] * sizes[0])[:, None] // rows % sizes
     walks = np.repeat(grid, design.repeats, axis=0)
     if design.labelled == "sources":
         return walks, classes[walks[:, 0]]

@@ -204,7 +204,7 @@ def _games(where: str, lines: list[tuple[int, str]], back: str, tally: Counter[s
 
 
 def _categories(where: str, lines: list[tuple[int, str]]) -> dict[str, str]:
-    """Return the last category of each article; an article may have several, one a line."""
+    """Return the last category of each article; an article may have several, one per line."""
     categories = {}
     for number, line in lines:
         article, tab, category = line.partition("\t")

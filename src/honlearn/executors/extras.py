@@ -1,4 +1,7 @@
-"""Optional packages: imported when they are needed; one that is missing is named with how to get it."""
+"""Optional packages: imported when they are needed; one that is missing is named with how to get it.
+
+In: the name of a module and of the extra that it is in. Out: the module.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The executor that is this process: a task runs when it is submitted."""
+"""The executor that is this process: a task runs when it is submitted.
+
+In: tasks. Out: handles of their values, which are known at once: the others are compared with it.
+"""
 
 from __future__ import annotations
 

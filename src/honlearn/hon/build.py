@@ -156,13 +156,6 @@ class GramCounts(CountQuestions):
         ----------
         parameters : GrowParameters
             Order and rule, as a network carries them.
-
-        Examples
-        --------
-        >>> counts = count_grams([["A", "C", "D"]] * 9)
-        >>> more = counts.update([["B", "C", "E"]] * 9)
-        >>> list(more.grow_by(counts.grow(tau=1.0).parameters).nodes)[5:]
-        ['C|A', 'C|B']
         """
         order = parameters.order
         if order > self.order:
@@ -267,8 +260,7 @@ def count_grams(
 
         with open_executor(executor) as pool:
             return GramCounts(*count_on(source, order, pool))
-    most = None if memory is None else _bytes(memory)
-    return GramCounts(count_trie(source, order, n_workers, most), source.vocabulary)
+    return GramCounts(count_trie(source, order, n_workers, _bytes(memory)), source.vocabulary)
 
 
 def checked_order(owner: str, order: int) -> int:
@@ -276,8 +268,8 @@ def checked_order(owner: str, order: int) -> int:
     return check_integer(owner, "order", order, 1, MAX_ORDER)
 
 
-def _bytes(memory: int | str) -> int:
-    return parse_size("count_grams", "memory", memory, LEAST_MEMORY)
+def _bytes(memory: int | str | None) -> int | None:
+    return None if memory is None else parse_size("count_grams", "memory", memory, LEAST_MEMORY)
 
 
 def counted_source(
@@ -285,7 +277,7 @@ def counted_source(
 ) -> Paths | PathStream:
     """Return the paths that are counted, once it is clear that they can be counted as asked."""
     n_workers = check_integer("count_grams", "n_workers", n_workers, 1)
-    most = None if memory is None else _bytes(memory)
+    most = _bytes(memory)
     if not is_here(executor) and (n_workers != 1 or most is not None):
         other = f"n_workers={n_workers}" if n_workers != 1 else f"memory={memory!r}"
         raise ParameterError(f"{other} and executor={executor!r}: give one of the two")

@@ -1,7 +1,8 @@
-"""Counting grams when k + 1 entities do not fit a 64-bit key: no vocabulary and no order is refused.
+"""Counting grams whose windows of k + 1 entities fit no key: no vocabulary and no order is refused.
 
-Each distinct gram gets a number; a gram of m entities is the pair (number of its prefix, newest entity),
-which always fits 64 bits. One hash table per length: slower than :mod:`honlearn.hon.count`, the same trie.
+In: chunks of codes. Out: the trie of counts (:mod:`honlearn.hon.trie`). Each distinct gram gets a number; a
+gram of m entities is the pair (number of its prefix, newest entity), which always fits 64 bits. One hash
+table per length: slower than :mod:`honlearn.hon.count`, the same trie.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which memories matter? The contexts that a network keeps, as a table, strongest first.
 
-In: a network, with the builder's statistics or without. Out: a pandas table, one row a conditional node.
+In: a network, with the builder's statistics or without. Out: a pandas table, one row per conditional node.
 """
 
 from __future__ import annotations

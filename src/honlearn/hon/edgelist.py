@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from honlearn.errors import InputError, first_line
 from honlearn.hon.network import HigherOrderNetwork, Weights
 from honlearn.hon.nodes import MAX_ORDER, SEPARATOR
-from honlearn.paths.vocabulary import Vocabulary
+from honlearn.paths.vocabulary import Vocabulary, is_null
 from honlearn.stored.parse import shown
 
 Where = Callable[[int], str]
@@ -46,7 +46,7 @@ def from_edges(
     nodes
         Names of entities, those without edges among them.
     where
-        What errors name as the origin of the edges.
+        What errors call the place of an edge, from its row: a function; None counts edges from 0.
 
     Examples
     --------
@@ -57,10 +57,10 @@ def from_edges(
     columns = [_labels(source, "source", where), _labels(target, "target", where)]
     rows, other = (len(codes) for _, codes in columns)
     if rows != other:
-        raise InputError(f"{rows:,} sources but {other:,} targets; give one of each an edge")
+        raise InputError(f"{rows:,} sources but {other:,} targets; give one of each per edge")
     values = np.ones(rows, np.int64) if weight is None else _weights(weight, where)
     if len(values) != rows:
-        raise InputError(f"{rows:,} edges but {len(values):,} weights; give one weight an edge")
+        raise InputError(f"{rows:,} edges but {len(values):,} weights; give one weight per edge")
     further = _labels(nodes, "nodes", lambda row: f"node {row}")
     labels, codes = _joined(*columns, further)
     vocabulary, offsets, grams = _grams(labels, codes, lambda i: _place(i, rows, where))
@@ -95,7 +95,7 @@ def _labels(column: Iterable[Any], name: str, where: Where) -> tuple[pa.Array, N
         array = pa.chunked_array(column)
     else:
         try:
-            array = pa.array([None if x is None else str(x) for x in column], pa.large_string())
+            array = pa.array([None if is_null(x) else str(x) for x in column], pa.large_string())
         except UnicodeEncodeError as error:
             raise InputError(f"the {name} column: a label is not valid Unicode ({error.reason})") from None
     array = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
@@ -161,7 +161,9 @@ def _weights(weight: Iterable[Any], where: Where) -> Weights:
     if array.dtype.kind not in "iuf":
         raise InputError(f"the weight column holds {array.dtype}; weights are numbers above 0")
     if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
-        raise InputError(f"{where(int(array.argmax()))}: weight {array.max()} does not fit in 64 bits")
+        raise InputError(
+            f"{where(int(array.argmax()))}: weight {array.max()} does not fit in 64 bits; divide all"
+        )
     good = np.isfinite(array) & (array > 0)
     if not good.all():
         row = int(np.argmin(good))

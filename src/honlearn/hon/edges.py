@@ -1,7 +1,9 @@
 """Wiring the kept contexts: trie + which contexts are kept → the canonical higher-order network.
 
-Sources are every entity and every kept context g; for each x seen after g there is one edge of weight
-f(g + x) to the longest kept suffix of g + x, else to x. Nodes and edges then take the canonical order of
+In: the counts of all grams (:mod:`honlearn.hon.trie`) and flags of contexts (:mod:`honlearn.hon.prune`). Out:
+:class:`HigherOrderNetwork` with the statistics of its contexts, the last step of growing one. Sources are
+every entity and every kept context g; for each x seen after g there is one edge of weight f(g + x) to the
+longest kept suffix of g + x, else to x. Nodes and edges then take the canonical order of
 :class:`HigherOrderNetwork`, so the network is the same whatever order the paths came in.
 """
 

@@ -39,6 +39,22 @@ UNTESTED = {"g": 0.0, "df": 0, "p": 1.0, "q": 1.0, "ln_bf": 0.0, "posterior": 0.
 """The scores of a context that was not tested."""
 
 
+def scores_at(
+    tested: NDArray[np.int64], scores: NDArray[Any], contexts: NDArray[np.int64], untested: float
+) -> NDArray[Any]:
+    """Return the scores of some contexts, given those of the ones `tested`, ascending; others are `untested`.
+
+    >>> scores_at(np.array([1, 4]), np.array([0.5, 0.7]), np.array([4, 2, 9]), 1.0).tolist()
+    [0.7, 1.0, 1.0]
+    """
+    found = np.full(len(contexts), untested, scores.dtype)
+    place = np.searchsorted(tested, contexts)
+    there = np.flatnonzero(place < len(tested))
+    there = there[tested[place[there]] == contexts[there]]
+    found[there] = scores[place[there]]
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class LevelEvidence:
     """The evidence for the contexts of one length, in the order of the trie's level.
@@ -84,13 +100,7 @@ class LevelEvidence:
 
     def at(self, contexts: NDArray[np.int64], name: str) -> NDArray[Any]:
         """Return one of the scores of some contexts."""
-        values = getattr(self.scores, name)
-        found = np.full(len(contexts), UNTESTED[name], values.dtype)
-        place = np.searchsorted(self.contexts, contexts)
-        there = np.flatnonzero(place < len(self.contexts))
-        there = there[self.contexts[place[there]] == contexts[there]]
-        found[there] = values[place[there]]
-        return found
+        return scores_at(self.contexts, getattr(self.scores, name), contexts, UNTESTED[name])
 
     def _all(self, name: str) -> NDArray[Any]:
         values = getattr(self.scores, name)

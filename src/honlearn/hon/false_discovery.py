@@ -1,7 +1,8 @@
 """False discovery rate: p-values → q-values (Benjamini and Hochberg, 1995).
 
-The evidence for contexts (:mod:`honlearn.hon.evidence`) and the anomalies of paths and of edges
-(:mod:`honlearn.hon.steps`) are all decided by these, and so may lists of suggested links be.
+In: p-values, or scores of suggested links and of pairs that are none. Out: q-values. The evidence for
+contexts (:mod:`honlearn.hon.evidence`) and the anomalies of paths and of edges (:mod:`honlearn.hon.steps`)
+are all decided by these, and so may lists of suggested links be.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from honlearn.hon.bayes_factor import Compared, compare
 from honlearn.hon.context_index import ContextIndex
-from honlearn.hon.evidence import UNTESTED, tested_rows
+from honlearn.hon.evidence import UNTESTED, scores_at, tested_rows
 from honlearn.hon.families import (
     Families,
     divide_families,
@@ -29,7 +29,7 @@ from honlearn.hon.g_test import g_tests
 from honlearn.hon.next_rows import Rows, take_rows
 from honlearn.hon.partial import Windows, trie_of, writable
 from honlearn.hon.prune import passes_test, row_divergences, thresholds
-from honlearn.hon.statistics import GrowParameters
+from honlearn.hon.statistics import EVIDENCE, GrowParameters
 from honlearn.hon.trie import Level, Trie
 from honlearn.paths.arrange import sort_each
 
@@ -152,7 +152,7 @@ def range_network(
     entities = _rows([(rows, families[0].oldest[there][:, None], np.arange(there.sum()))], index)
     lengths = np.count_nonzero(kept.grams >= 0, axis=1)
     blocks = []
-    statistics = _no_statistics(kept, parameters.alpha is not None)
+    statistics = _new_statistics(kept, parameters.alpha is not None)
     for m in range(2, parameters.order + 1):
         here = np.flatnonzero(lengths == m)
         grams = kept.grams[here, :m]
@@ -165,34 +165,17 @@ def range_network(
         if tests:
             mine = tests[m - 2]
             found = mine.p, q[m - 2], ln_bayes_factors(mine, concentrations[m - 2])
-            for name, known in zip(("p_value", "q_value", "ln_bayes_factor"), found, strict=True):
-                statistics[name][here] = _at(mine.contexts, known, places, statistics[name][here])
+            for name, score, known in zip(EVIDENCE, ("p", "q", "ln_bf"), found, strict=True):
+                statistics[name][here] = scores_at(mine.contexts, known, places, UNTESTED[score])
     return [RangeNetwork(entities, _rows(blocks, index), statistics)]
 
 
-def _no_statistics(kept: KeptRange, tested: bool) -> dict[str, NDArray[Any]]:
-    """Return the statistics of contexts of which nothing is known but why they are kept."""
+def _new_statistics(kept: KeptRange, tested: bool) -> dict[str, NDArray[Any]]:
+    """Return room for the statistics of contexts, and why they are kept."""
     n = len(kept.grams)
     made: dict[str, NDArray[Any]] = {"frequency": np.empty(n, np.int64), "by_extension": kept.extended}
-    made |= {name: np.empty(n) for name in ("divergence", "threshold")}
-    if tested:
-        scores = {"p_value": "p", "q_value": "q", "ln_bayes_factor": "ln_bf"}
-        made |= {name: np.full(n, UNTESTED[score]) for name, score in scores.items()}
-    return made
-
-
-def _at(
-    contexts: NDArray[np.int64],
-    known: NDArray[np.float64],
-    wanted: NDArray[np.int64],
-    other: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return what is known of the wanted contexts, and `other` of those that were not tested."""
-    place = np.searchsorted(contexts, wanted)
-    there = np.flatnonzero(place < len(contexts))
-    there = there[contexts[place[there]] == wanted[there]]
-    other[there] = known[place[there]]
-    return other
+    names = ("divergence", "threshold", *(EVIDENCE if tested else ()))
+    return made | {name: np.empty(n) for name in names}
 
 
 def _rows(blocks: list[tuple[Rows, NDArray[np.int32], NDArray[np.int64]]], index: ContextIndex) -> RangeRows:

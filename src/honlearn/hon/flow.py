@@ -8,6 +8,7 @@ walker that starts anew has no past, so it starts at a base node.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from honlearn.jit import njit
 
 if TYPE_CHECKING:
     import pandas
+BY = ("entity", "node")
 
 
 def pagerank(
@@ -51,8 +53,9 @@ def pagerank(
     """
     teleport = np.zeros(network.n_nodes)
     teleport[: network.n_entities] = 1.0 / max(network.n_entities, 1)
+    check_choice("pagerank", "by", by, BY)
     stay = _stationary(network, "pagerank", damping, teleport, tolerance, max_iterations)
-    return node_table(network, {"pagerank": stay}, by)
+    return _table(network, {"pagerank": stay}, by)
 
 
 def visits(
@@ -76,6 +79,7 @@ def visits(
     >>> visits(ring).round(3).values.tolist()
     [['B', 0.5], ['C', 0.333], ['A', 0.167]]
     """
+    check_choice("visits", "by", by, BY)
     weight = network.out_weight[: network.n_entities].astype(np.float64)
     if not weight.sum():
         raise InputError("visits: no base node has an out-edge, so nobody walks; give a network with edges")
@@ -84,14 +88,13 @@ def visits(
     stay = _stationary(network, "visits", damping, teleport, tolerance, max_iterations)
     along = np.zeros(network.n_nodes)
     _push(network.indptr, network.indices, _shares(network), stay, along)
-    return node_table(network, {"visits": along / along.sum()}, by)
+    return _table(network, {"visits": along / along.sum()}, by)
 
 
-def node_table(network: HigherOrderNetwork, values: dict[str, NDArray[Any]], by: str) -> pandas.DataFrame:
+def _table(network: HigherOrderNetwork, values: dict[str, NDArray[Any]], by: str) -> pandas.DataFrame:
     """Return a table of values [N] that add up over the nodes of an entity, greatest of the first on top."""
     import pandas as pd
 
-    check_choice("node_table", "by", by, ("entity", "node"))
     if by == "entity":
         size, base = network.n_entities, network.base
         columns: dict[str, Any] = {"entity": list(network.vocabulary.names)}
@@ -120,7 +123,7 @@ def _stationary(
 ) -> NDArray[np.float64]:
     """Return p = damping · (Pᵀ p + s v) + (1 − damping) · v for teleportation v [N], float64 [N]."""
     for name, value, most in (("damping", damping, 1.0), ("tolerance", tolerance, np.inf)):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < most:
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < most:
             raise ParameterError(
                 f"The {name!r} parameter of {owner} must be a number, at least 0 and below {most:g}. "
                 f"Got {value!r} instead."

@@ -8,8 +8,7 @@ of freedom and p-value. A context g is compared with the occurrences of its suff
 The end of a path is no next step: the table holds the transitions that the network is made of.
 
 - A context is *tested* if at least two followed occurrences are its own and at least two are not, and K ≥ 2.
-  The
-  rule reads the margins of the table only, so it does not favour any outcome.
+  The rule reads the margins of the table only, so it does not favour any outcome.
 - Where both rows have more than :data:`EXACT` steps, p is the tail of chi-square, with Williams' correction.
   Next steps expected fewer than :data:`EXPECTED` times in one row are pooled; if that leaves one row with
   more than :data:`POOLED` of its steps in the pool, and it has no more than :data:`WALKED` steps, the test is

@@ -18,7 +18,7 @@ from honlearn.errors import InputError, MissingFileError
 from honlearn.executors import open_executor
 from honlearn.hon.build import checked_order, counted_source
 from honlearn.hon.family_network import RangeNetwork, RangeRows
-from honlearn.hon.formats.parquet import write_table
+from honlearn.hon.formats.parquet import part_name, write_table
 from honlearn.hon.grow_on import Nodes, finished_apart
 from honlearn.hon.interop import label_array
 from honlearn.hon.partitioned import counted_parts
@@ -86,10 +86,10 @@ def grow_parts(
     with open_executor(executor) as pool, counted_parts(source, parameters.order, pool) as counted:
         if not counted.groups:
             raise InputError("the paths are empty, so the network would be; give some")
-        with finished_apart(counted, parameters, pool) as made, atomic_folder(target, _file(0)) as draft:
+        with finished_apart(counted, parameters, pool) as made, atomic_folder(target, part_name(0)) as draft:
             nodes = pool.share(made.nodes)
             calls = zip(made.blocks, made.entities, made.contexts, strict=True)
-            files = [str(draft.absolute() / _file(r)) for r in range(len(made.blocks))]
+            files = [str(draft.absolute() / part_name(r)) for r in range(len(made.blocks))]
             begun = [
                 pool.submit(write_range, nodes, *call, file) for call, file in zip(calls, files, strict=True)
             ]
@@ -112,10 +112,6 @@ def check_parts_target(folder: str | os.PathLike[str]) -> Path:
     if not target.parent.is_dir():
         raise MissingFileError(f"{target}: the folder {target.parent} does not exist; make it first")
     return target
-
-
-def _file(number: int) -> str:
-    return f"part-{number:05d}.parquet"
 
 
 def write_range(

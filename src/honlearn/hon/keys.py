@@ -177,7 +177,7 @@ def sort_and_sum(
 
 @njit
 def widen(keys: NDArray[np.uint64], order: int, bits: int, more: int) -> None:
-    """Pack again with `more` bits an entity; the order of the keys stays."""
+    """Pack again with `more` bits per entity; the order of the keys stays."""
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     for i in range(len(keys)):
         key = np.uint64(0)

@@ -7,7 +7,7 @@ methods that take or give them. Heavier views live in files of their own and are
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -157,12 +157,11 @@ class HigherOrderNetwork(NetworkMeasures, NetworkViews):
         Parameters
         ----------
         label : object
-            An entity, or a context such as ``"C|A"``; what is no text is looked up by its text.
+            An entity, or a context such as ``"C|A"``; what is no text is looked up by its text, 7.0 as 7.
         """
-        text = str(label)
-        parts = text.split(SEPARATOR)
-        if any(part not in self.vocabulary for part in parts):
-            missing = next(part for part in parts if part not in self.vocabulary)
+        text, parts = str(label), _entities(label)
+        missing = next((str(part) for part in parts if part not in self.vocabulary), None)
+        if missing is not None:
             hint = did_you_mean(missing, self.vocabulary.names)
             raise UnknownNodeError(f"no node {text!r}: no entity {missing!r} among {self.n_entities:,}{hint}")
         gram = [self.vocabulary.index(part) for part in parts]
@@ -199,7 +198,7 @@ class HigherOrderNetwork(NetworkMeasures, NetworkViews):
         return int(self.family_indptr[entity]) + shift, int(self.family_indptr[entity + 1]) + shift - 1
 
     def __contains__(self, label: object) -> bool:
-        parts = str(label).split(SEPARATOR)
+        parts = _entities(label)
         known = all(part in self.vocabulary for part in parts)
         return known and self._find([self.vocabulary.index(part) for part in parts]) >= 0
 
@@ -222,7 +221,7 @@ class HigherOrderNetwork(NetworkMeasures, NetworkViews):
         label : object
             An entity, or any node of its family.
         """
-        entity = self.vocabulary.index(str(label).split(SEPARATOR)[0])
+        entity = self.vocabulary.index(_entities(label)[0])
         low, high = self._conditional_range(entity)
         return (self.nodes[entity], *self.nodes[low:high])
 
@@ -246,7 +245,7 @@ class HigherOrderNetwork(NetworkMeasures, NetworkViews):
         label : object
             An entity, or any node of its family.
         """
-        entity = self.vocabulary.index(str(label).split(SEPARATOR)[0])
+        entity = self.vocabulary.index(_entities(label)[0])
         members = self.family_indices[self.family_indptr[entity] : self.family_indptr[entity + 1]]
         weight = self.out_weight[members].astype(np.float64)
         if weight.sum() == 0:
@@ -367,6 +366,11 @@ class HigherOrderNetwork(NetworkMeasures, NetworkViews):
         from honlearn.hon.html import network_html
 
         return network_html(self)
+
+
+def _entities(label: object) -> Sequence[object]:
+    """Return the entities of a label, newest first; a number is one entity, which the vocabulary knows."""
+    return str(label).split(SEPARATOR) if not isinstance(label, (float, np.floating)) else [label]
 
 
 def _frozen(array: Array) -> Array:

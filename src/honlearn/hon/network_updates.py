@@ -49,8 +49,9 @@ def add_paths(network: HigherOrderNetwork, paths: Any, **reader_options: Any) ->
 def _on_contexts_of(network: HigherOrderNetwork, counts: GramCounts) -> HigherOrderNetwork:
     """Return the network of these counts whose contexts are those that `network` has."""
     trie, order = counts.levels, network.max_order
-    code = {name: code for code, name in enumerate(network.vocabulary.names)}
-    codes = np.array([*(code.get(name, -2) for name in counts.vocabulary.names), -1], np.int32)
+    codes = counts.vocabulary.codes_in(network.vocabulary)
+    # −1 fills up shorter contexts, so an entity that the network does not have is another number.
+    codes = np.append(np.where(codes < 0, np.int32(-2), codes), np.int32(-1))
     everything: Kept = [(np.ones(len(level), bool), np.zeros(len(level), bool)) for level in trie[1:order]]
     found = _rows(codes[context_grams(trie, everything, order)])
     sizes = np.diff(network.gram_offsets)[network.n_entities :]

@@ -32,7 +32,7 @@ Array = TypeVar("Array", bound=NDArray[Any])
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of a part, sorted by keys of `bits` bits an entity, and what they were counted from."""
+    """The windows of a part, sorted by keys of `bits` bits per entity, and what they were counted from."""
 
     keys: NDArray[np.uint64]
     counts: NDArray[np.int64]
@@ -146,7 +146,7 @@ def writable(array: Array) -> Array:
 def _repack(
     keys: NDArray[np.uint64], codes: NDArray[np.int64], order: int, bits: int, more: int
 ) -> NDArray[np.uint64]:
-    """Return the keys with `more` bits an entity and the entities by their new codes."""
+    """Return the keys with `more` bits per entity and the entities by their new codes."""
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     out = np.empty(len(keys), np.uint64)
     for i in range(len(keys)):

@@ -111,7 +111,7 @@ def as_mapping(labels: object) -> dict[str, str]:
         )
     nodes, classes = (list(column) for column in labels)
     if len(nodes) != len(classes):
-        raise InputError(f"{len(nodes):,} nodes but {len(classes):,} classes; give one class a node")
+        raise InputError(f"{len(nodes):,} nodes but {len(classes):,} classes; give one class per node")
     return {str(node): str(label) for node, label in zip(nodes, classes, strict=True)}
 
 

@@ -142,7 +142,10 @@ def _starts(network: HigherOrderNetwork, starts: int | Iterable[object], root: i
     if not weight.sum():
         raise InputError("no base node has an out-edge, so a walk can start nowhere; give starts as labels")
     draws = generator(root, "walks", "starts").random(number) * weight.sum()
-    return np.asarray(np.searchsorted(np.cumsum(weight), draws, "right"), np.int32)
+    # Rounding can carry a draw to the end of the sums.
+    last = int(np.flatnonzero(weight)[-1])
+    drawn = np.searchsorted(np.cumsum(weight), draws, "right")
+    return np.asarray(np.minimum(drawn, last), np.int32)
 
 
 @njit

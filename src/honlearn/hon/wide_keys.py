@@ -13,7 +13,6 @@ from honlearn.hon.keys import DIGIT, END, FIRST, PAD
 from honlearn.jit import njit
 
 WideRun = tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int64]]
-_WORD = np.uint64(64)
 
 
 def wide_capacity(order: int) -> int:
@@ -165,7 +164,7 @@ def sort_and_sum(
 
 @njit
 def widen(highs: NDArray[np.uint64], lows: NDArray[np.uint64], order: int, bits: int, more: int) -> None:
-    """Pack again with `more` bits an entity, more than one word in all; the order of the keys stays."""
+    """Pack again with `more` bits per entity, more than one word in all; the order of the keys stays."""
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     width = (order + 1) * more
     for i in range(len(lows)):

@@ -41,6 +41,11 @@ def is_text(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
+def holds_text(kind: pa.DataType) -> bool:
+    """Return whether values are text or binary, each as it is or by its number in a dictionary."""
+    return is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
 def spans(array: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
     """Return the bytes of a text array and where each value starts and ends in them."""
     large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)

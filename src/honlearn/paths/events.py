@@ -1,7 +1,7 @@
-"""Event tables (sequence, order, entity; one event a row) → paths.
+"""Event tables (sequence, order, entity; one event per row) → paths.
 
 In: the parts of a table. Rows may be in any order and sequences interleaved. Out: chunks of paths, by first
-appearance of their sequence. Only numbers stay in memory: 6 or 8 bytes a row, and 1 to 8 for the order.
+appearance of their sequence. Only numbers stay in memory: 6 or 8 bytes per row, and 1 to 8 for the order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from honlearn.paths.arrange import (
     scatter_both,
     sort_each,
 )
-from honlearn.paths.columns import entity_codes, missing, plain, type_name
+from honlearn.paths.columns import entity_codes, holds_text, missing, plain, type_name
 from honlearn.paths.delimited import ConversionError
 from honlearn.paths.interner import BadName, Interner
 from honlearn.paths.options import SKIP_EMPTY, Gap, ReaderOptions
@@ -44,7 +44,7 @@ from honlearn.paths.orders import (
 from honlearn.paths.parts import Part
 from honlearn.paths.paths import PathChunk
 from honlearn.paths.sequences import SequenceNumbers
-from honlearn.paths.time_format import is_text, parse_times
+from honlearn.paths.time_format import parse_times
 from honlearn.progress import Advance
 
 Rows = TypeVar("Rows", bound="Events")
@@ -76,22 +76,19 @@ def event_chunks(
 
 
 def paths_of(events: Events, began: Began | None = None) -> Iterator[PathChunk]:
-    """Yield the paths of gathered events, cut where a step is larger than the maximum gap.
-
-    `began` is called once before them, with the orders of their first steps.
-    """
+    """Yield the paths of gathered events; `began` is called before them, with the orders of first steps."""
     codes, orders, offsets = events.arranged()
-    yield from cut_paths(events, codes, orders, offsets, began)
+    yield from cut_at_gaps(events, codes, orders, offsets, began)
 
 
-def cut_paths(
+def cut_at_gaps(
     events: Events,
     codes: NDArray[Any],
     orders: NDArray[Any] | None,
     offsets: NDArray[np.int64],
     began: Began | None = None,
 ) -> Iterator[PathChunk]:
-    """Yield the paths of arranged rows."""
+    """Yield the paths of arranged rows, cut where a step is larger than the maximum gap."""
     options = events.options
     if options.gap is not None and orders is not None:
         offsets = cut(offsets, events.far_apart(orders, events.gap_in_units(options.gap)))
@@ -192,7 +189,7 @@ class Events:
     def _from_text(self, part: Part, column: pa.Array, first: int) -> Any:
         """Return the text of an order column as numbers, or as times of the form that was named."""
         pattern = self.options.time_format
-        if pattern is not None and not is_text(column.type):
+        if pattern is not None and not holds_text(column.type):
             raise InputError(
                 f"{part.name}: column {self.options.order_by!r} is of type {type_name(column.type)} and not "
                 "text; leave out time_format (--time-format)"

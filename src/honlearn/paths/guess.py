@@ -185,7 +185,7 @@ def guess_part(part: Part) -> Guess | None:
             f"{part.name}: which columns hold the paths? None looks like the id of a sequence beside one of "
             f"entities.{_edge_per_row(columns)} Give sequence, order_by and entity (one event per row), "
             "path_column (one path per row), or source_column, target_column, order_by and max_gap (one "
-            f"temporal edge a row); there are {listed(names, 20)}"
+            f"temporal edge per row); there are {listed(names, 20)}"
         )
     return found
 
@@ -248,7 +248,7 @@ def _words(name: str) -> frozenset[str]:
 
 
 def _path_per_row(table: str, columns: Sequence[_Column]) -> Guess | None:
-    """Return the guess for a table with one path a row, where a column holds lists or separated names."""
+    """Return the guess for a table with one path per row, where a column holds lists or separated names."""
     scored = []
     for column in columns:
         if not column.is_list and other_layouts.are_lists(column.there):
@@ -294,7 +294,7 @@ def _is_between(mark: str, value: str) -> bool:
 
 
 def _event_per_row(table: str, columns: Sequence[_Column]) -> Guess | None:
-    """Return the guess for a table with one event a row."""
+    """Return the guess for a table with one event per row."""
     usable = [column for column in columns if column.there and not column.is_list]
     ranked = []
     for sequence in usable:

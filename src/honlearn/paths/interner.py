@@ -1,6 +1,6 @@
 """A vocabulary in the making: byte strings → codes, in order of first appearance.
 
-In: where each name starts and ends within a buffer. Out: one int32 code a name; new names are added and
+In: where each name starts and ends within a buffer. Out: one int32 code per name; new names are added and
 checked once. The table (:mod:`honlearn.hash_table`) has 64-bit keys: a name of up to 7 bytes is its own key,
 a longer one is hashed and compared, so look-ups are exact.
 """

@@ -20,7 +20,7 @@ from honlearn.paths.files import File, find_files, format_of, name_of
 from honlearn.paths.interner import Interner
 from honlearn.paths.options import LOG_FORMATS, TEXT_FORMATS, ReaderOptions
 from honlearn.paths.paths import PathChunk, Paths
-from honlearn.paths.source import read_paths
+from honlearn.paths.source import read_paths, text_options
 from honlearn.paths.stream import PathStream, collect
 from honlearn.paths.tables import check_columns, open_part
 from honlearn.paths.text import line_blocks
@@ -100,7 +100,7 @@ def _line_ids(files: list[File], kind: str, options: ReaderOptions) -> list[str]
             f"{name_of(files)}: lines are numbered in one file; give one, or an id in front of each path and "
             "skip_columns (--skip-columns 1)"
         )
-    mark = (options.delimiter or ("," if kind == "ngram" else " ")).encode()
+    mark = str(text_options(kind, options).delimiter).encode()
     ids: list[str] = []
     for file in files:
         number = 0

@@ -18,10 +18,9 @@ from honlearn.errors import InputError
 from honlearn.paths.interner import BadName, Interner
 from honlearn.paths.options import A_COUNT, MAX_COUNT, SKIP_EMPTY, ReaderOptions
 from honlearn.paths.paths import PathChunk, Paths
+from honlearn.paths.vocabulary import NULL_TEXTS, is_null
 
 _PATHS_A_CHUNK = 1 << 16
-# What str() makes of the missing values of Python, NumPy and pandas; looked at closely when it turns up.
-_MISSING_TEXTS = ("None", "nan", "NaT", "<NA>")
 
 
 def paths_from_lists(paths: Iterable[Sequence[object]], counts: Iterable[int] | None = None) -> Paths:
@@ -63,11 +62,11 @@ def list_chunks(
         codes_of = np.concatenate((codes_of, _intern_new(numbering, known, interner, block, first)))
         share = None if weights is None else weights[first : first + len(block)]
         if weights is not None and len(weights) < first + len(block):
-            raise InputError(f"more paths than the {len(weights):,} counts; give one count a path")
+            raise InputError(f"more paths than the {len(weights):,} counts; give one count per path")
         yield PathChunk(codes_of[local], offsets, share)
         first += len(block)
     if weights is not None and len(weights) > first:
-        raise InputError(f"{first:,} paths but {len(weights):,} counts; give one count a path")
+        raise InputError(f"{first:,} paths but {len(weights):,} counts; give one count per path")
 
 
 def whole_counts(counts: Iterable[Any], where: str = "path {row}") -> NDArray[np.int64]:
@@ -75,7 +74,7 @@ def whole_counts(counts: Iterable[Any], where: str = "path {row}") -> NDArray[np
     values = counts if isinstance(counts, np.ndarray) else np.asarray(list(counts))
     if values.dtype.kind not in "iuf" or values.ndim != 1:
         kind = "a table" if values.ndim != 1 else f"{values.dtype} values"
-        raise InputError(f"counts must be one whole number a path; got {kind}")
+        raise InputError(f"counts must be one whole number per path; got {kind}")
     bad = ~(values >= 1)
     if values.dtype.kind == "f":
         bad |= (values != np.floor(values)) | (values >= 2.0**53)
@@ -110,12 +109,11 @@ def _shortened(text: str) -> str:
 
 
 def _is_missing(item: object) -> bool:
-    text = str(item)
-    return text == "" or (text in _MISSING_TEXTS and not isinstance(item, str))
+    return str(item) == "" or is_null(item)
 
 
 def _refuse_missing(numbering: dict[str, int], block: list[Any], first: int) -> None:
-    if "" not in numbering and not any(text in numbering for text in _MISSING_TEXTS):
+    if "" not in numbering and not any(text in numbering for text in NULL_TEXTS):
         return
     for row, path in enumerate(block, first):
         for place, item in enumerate(path):

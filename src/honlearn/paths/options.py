@@ -141,7 +141,7 @@ class ReaderOptions:
         if self.path_column is not None and events:
             raise ParameterError(
                 f"path_column and {listed(events)} exclude each other: give path_column for a table with one "
-                "path a row, or sequence and entity for a table with one event a row"
+                "path per row, or sequence and entity for a table with one event per row"
             )
         self._check_edges()
         if self.count_column is not None and self.path_column is None:

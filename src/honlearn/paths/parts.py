@@ -1,7 +1,7 @@
 """Tables on disk and in memory, seen alike: column names, then record batches of the columns asked for.
 
-In: CSV, TSV, Parquet and Arrow files; pandas, Polars and Arrow objects. Out: :class:`Part`, one a file or
-table. A part knows how to say where a row is, so that every complaint can name file and line.
+In: CSV, TSV, Parquet and Arrow files; pandas, Polars and Arrow objects. Out: :class:`Part`, one per file
+or table. A part knows how to say where a row is, so that every complaint can name file and line.
 """
 
 from __future__ import annotations
@@ -204,9 +204,11 @@ class ParquetPart(FilePart):
         """Yield the columns `wanted`; text stays dictionary-coded where the file has it so."""
         import pyarrow.parquet as pq
 
+        from honlearn.paths.columns import is_text
+
         with self.whole() as handle:
             schema = pq.ParquetFile(handle).schema_arrow
-            texts = [name for name in wanted if _is_text(schema.field(name).type)]
+            texts = [name for name in wanted if is_text(schema.field(name).type)]
             opened = pq.ParquetFile(handle, read_dictionary=texts)
             share = self.file.stat().st_size / max(opened.metadata.num_rows, 1)
             groups = None if self.groups is None else list(range(*self.groups))
@@ -247,7 +249,3 @@ def _open_ipc(handle: BinaryIO, fields: list[int] | None) -> Any:
     if magic == b"ARROW1":
         return pa.ipc.open_file(handle, options=options)
     return pa.ipc.open_stream(handle, options=options)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind))

@@ -67,11 +67,6 @@ class RemoteFile:
         """The last extension."""
         return PurePosixPath(self.path).suffix
 
-    @property
-    def suffixes(self) -> list[str]:
-        """All extensions."""
-        return PurePosixPath(self.path).suffixes
-
     def absolute(self) -> RemoteFile:
         """Return itself: an address is the same everywhere."""
         return self

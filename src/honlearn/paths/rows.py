@@ -1,4 +1,4 @@
-"""Tables with one path a row → paths, piece by piece.
+"""Tables with one path per row → paths, piece by piece.
 
 In: the parts of a table, the column of paths (lists, or text to be split) and an optional column of counts.
 Out: one chunk a record batch, so the table may exceed memory.
@@ -27,7 +27,7 @@ from honlearn.progress import Advance
 def row_chunks(
     parts: Sequence[Part], options: ReaderOptions, interner: Interner, advance: Advance
 ) -> Iterator[PathChunk]:
-    """Yield the paths of a table that holds one a row."""
+    """Yield the paths of a table that holds one per row."""
     assert options.path_column is not None
     wanted = [options.path_column] + ([options.count_column] if options.count_column else [])
     for part in parts:
@@ -86,7 +86,7 @@ class _Rows:
             return column
         raise InputError(
             f"{self.part.name}: column {self.options.path_column!r} is of type {type_name(kind)}; a path "
-            "column holds lists, or text that is split at the delimiter; for one event a row give sequence "
+            "column holds lists, or text that is split at the delimiter; for one event per row give sequence "
             "and entity instead"
         )
 

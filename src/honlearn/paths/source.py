@@ -62,26 +62,27 @@ def read_paths(
 ) -> Paths:
     """Return the paths of `source`: files, tables or Python lists.
 
-    Files go by extension (`format` overrides): ``.txt .paths .dat`` hold one path a line, ``.ngram`` the same
-    with commas, ``.csv .tsv .parquet .arrow .feather .jsonl .ndjson`` are tables, ``.xes`` is an event log;
-    ``.gz`` and ``.zst`` may follow. `source` may be a pattern, an address such as ``s3://bucket/*.parquet``
-    (``honlearn.paths.remote``) or a list of these. Tables may also be pandas, Polars or Arrow objects.
+    Files go by extension (`format` overrides): ``.txt .paths .dat`` hold one path per line, ``.ngram`` the
+    same with commas, ``.csv .tsv .parquet .arrow .feather .jsonl .ndjson`` are tables, ``.xes`` is an event
+    log; ``.gz`` and ``.zst`` may follow. `source` may be a pattern, an address such as
+    ``s3://bucket/*.parquet`` (``honlearn.paths.remote``) or a list of these. Tables may also be pandas,
+    Polars or Arrow objects.
 
     * text: `delimiter`, `skip_columns` leading ids, `trailing_count` (the last field is the path's count);
-    * one event a row: `sequence` (which path), `entity` (the step) and `order_by` (a number or a time;
+    * one event per row: `sequence` (which path), `entity` (the step) and `order_by` (a number or a time;
       without it, the order of rows); a step larger than `max_gap` (a number, or for times ``"30min"``,
       ``"6h"``, ``"2d"``) starts a new path; rows need not be sorted, and files are read as one table;
     * an event log (XES): one path per trace; `entity` is the key of the event's attribute that names the step
       (``concept:name``), `order_by` a key such as ``time:timestamp`` (without it, the order in the file),
       `max_gap` as above; traces are read one after another, so a log may exceed memory;
-    * one path a row: `path_column` (a list, or text split at `delimiter`), `count_column`;
-    * one temporal edge a row: `source_column`, `target_column`, `order_by` (its time) and `max_gap` δ give
+    * one path per row: `path_column` (a list, or text split at `delimiter`), `count_column`;
+    * one temporal edge per row: `source_column`, `target_column`, `order_by` (its time) and `max_gap` δ give
       all maximal time-respecting paths, each once: every edge starts where the one before it ends, later by
       more than 0 and at most δ. Their number grows exponentially with δ; more than `max_steps` (2**27)
       entities in all of them are an error, found before a path is made;
     * JSON lines: one object per line, whose keys are the columns above; or one array per line, a path, where
       no column is named;
-    * lists: `counts`, one a path.
+    * lists: `counts`, one per path.
 
     Then, for all: `drop_repeats` drops an entity that repeats the one before it, `first_only` keeps the first
     occurrence of each entity in a path, and paths shorter than `min_length` are dropped. An empty id is an

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from honlearn.disk_arrays import DiskArray
 from honlearn.paths.arrange import count_rows, scatter, scatter_both, sort_each
-from honlearn.paths.events import Events, cut_paths, paths_of
+from honlearn.paths.events import Events, cut_at_gaps, paths_of
 from honlearn.paths.interner import Interner
 from honlearn.paths.options import ReaderOptions
 from honlearn.paths.orders import Orders, alike, converted
@@ -173,7 +173,7 @@ class SpilledEvents(Events):
             orders = np.empty(len(given), kind)
             scatter_both(sequences, given, rest[0], cursor, codes, orders)
             sort_each(codes, orders, offsets)
-        yield from cut_paths(self, codes, orders, offsets)
+        yield from cut_at_gaps(self, codes, orders, offsets)
 
     def _read_back(self) -> None:
         """Take all rows from disk again."""

@@ -44,14 +44,19 @@ def split(
 
 def take(paths: Paths, rows: NDArray[np.int64], counts: NDArray[np.int64] | None = None) -> Paths:
     """Return some rows of the paths, with their own counts unless others are given."""
+    codes, offsets = rows_of(paths, rows)
+    if counts is None and paths.counts is not None:
+        counts = paths.counts[rows]
+    return occurring(codes, offsets, paths.vocabulary, counts)
+
+
+def rows_of(paths: Paths, rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the codes and offsets of some rows."""
     lengths = paths.lengths[rows]
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-    codes = paths.codes[np.repeat(paths.offsets[rows], lengths) + within]
-    if counts is None and paths.counts is not None:
-        counts = paths.counts[rows]
-    return occurring(codes, offsets, paths.vocabulary, counts)
+    return paths.codes[np.repeat(paths.offsets[rows], lengths) + within], offsets
 
 
 def _with_counts(paths: Paths, counts: NDArray[np.int64]) -> Paths:

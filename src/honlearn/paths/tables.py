@@ -1,4 +1,4 @@
-"""Tables with one event, one path or one temporal edge a row → chunks of paths.
+"""Tables with one event, one path or one temporal edge per row → chunks of paths.
 
 In: files of one format, or a table in memory, and the options that name its columns. Out: the reader for it,
 once every named column was found in every part.
@@ -67,8 +67,8 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
     if not options.is_table:
         raise InputError(
             f"{part.name}: which columns hold the paths?{_guessed(part)} Give sequence, order_by and "
-            f"entity (one event a row), path_column (one path per row), or source_column, target_column, "
-            f"order_by and max_gap (one temporal edge a row); there are {shown}"
+            f"entity (one event per row), path_column (one path per row), or source_column, target_column, "
+            f"order_by and max_gap (one temporal edge per row); there are {shown}"
         )
     for role in COLUMN_OPTIONS:
         name = getattr(options, role)

@@ -1,4 +1,4 @@
-"""Text files, one path a line → chunks of entity codes, block by block, so a file may exceed memory.
+"""Text files, one path per line → chunks of entity codes, block by block, so a file may exceed memory.
 
 In: files (plain, gzip or zstd), the reader's options, the interner. Out: :class:`PathChunk` after
 :class:`PathChunk`. Errors name file and line.
@@ -107,8 +107,7 @@ def text_chunks(
     With a `span` of bytes, only the lines in it.
     """
     for file in files:
-        default = "," if ".ngram" in file.suffixes else " "
-        delimiter = (options.delimiter or default).encode()
+        delimiter = (options.delimiter or " ").encode()
         scanner = _Scanner(file, delimiter, options, interner)
         blocks = line_blocks(file, block, advance, options.max_line, options.max_unpacked, span)
         for offset, buffer, used in blocks:

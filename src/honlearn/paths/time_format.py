@@ -13,14 +13,6 @@ import pyarrow.compute as pc
 from honlearn.paths.orders import BadOrder
 
 
-def is_text(kind: pa.DataType) -> bool:
-    """Return whether a column of this type is text, as files of it are read."""
-    if pa.types.is_dictionary(kind):
-        return is_text(kind.value_type)
-    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    return any(check(kind) for check in texts)
-
-
 def parse_times(column: pa.Array, pattern: str) -> pa.Array:
     """Return a column of text as timestamps; empty text is missing. Text of another form is a BadOrder.
 

@@ -1,5 +1,6 @@
 """The vocabulary: the one place where entity names and integer codes meet.
 
+In: names, as a reader numbered them. Out: codes of names, names of codes, and the canonical order of names.
 Names are kept as one run of UTF-8 bytes with offsets, so millions of names stay compact and are stored as
 they are; Python strings are made on first use.
 """
@@ -20,6 +21,18 @@ from honlearn.errors import InputError, UnknownNodeError, did_you_mean, listed
 _WORDS = 4
 _SLICE = 1 << 16
 
+NULL_TEXTS = ("None", "nan", "NaT", "<NA>")
+"""What str() makes of the missing values of Python, NumPy and pandas; a name may be such a text, too."""
+
+
+def is_null(item: object) -> bool:
+    """Return whether a value is a missing one of Python, NumPy or pandas, and no name.
+
+    >>> is_null(None), is_null(float("nan")), is_null("nan")
+    (True, True, False)
+    """
+    return not isinstance(item, str) and str(item) in NULL_TEXTS
+
 
 class Vocabulary:
     """Entity names by code: an immutable sequence of distinct strings that also maps a name to its code.
@@ -38,7 +51,10 @@ class Vocabulary:
     @classmethod
     def from_names(cls, names: Iterable[str]) -> Vocabulary:
         """Return the vocabulary of these names, in this order."""
-        encoded = [name.encode() for name in names]
+        try:
+            encoded = [name.encode() for name in names]
+        except UnicodeEncodeError as error:
+            raise InputError(f"the name {error.object!r} is not valid Unicode ({error.reason})") from None
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(name) for name in encoded], out=offsets[1:])
         vocabulary = cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
@@ -84,6 +100,15 @@ class Vocabulary:
                 f"{listed(map(repr, unknown), 5)}{did_you_mean(unknown[0], self.names)}"
             )
         return codes
+
+    def codes_in(self, other: Vocabulary) -> NDArray[np.int32]:
+        """Return the code that each of these names has in another vocabulary, -1 where it has none.
+
+        >>> Vocabulary.from_names("ABC").codes_in(Vocabulary.from_names("CA")).tolist()
+        [1, -1, 0]
+        """
+        known = other._codes
+        return np.fromiter((known.get(name, -1) for name in self.names), np.int32, len(self))
 
     def take(self, order: NDArray[Any]) -> Vocabulary:
         """Return the names of the codes in `order`, as a vocabulary of their own."""

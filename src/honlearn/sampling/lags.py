@@ -42,7 +42,7 @@ class PathLags:
 
     def __init__(self, paths: Paths, vocabulary: Vocabulary, lags: Sequence[int] = LAGS) -> None:
         self.size, self.lags = len(vocabulary), tuple(lags)
-        self._codes = _translated(paths, vocabulary)
+        self._codes = paths.vocabulary.codes_in(vocabulary)[paths.codes]
         self._offsets = paths.offsets
         self._counts = np.ones(len(paths), np.int64) if paths.counts is None else paths.counts
         self._steps = _step_keys(self._codes, self._offsets, self.size)
@@ -66,13 +66,6 @@ class PathLags:
         total = np.add.reduceat(counts[order], first) if len(first) else counts
         ends = (keys[first] // self.size, keys[first] % self.size)
         return sparse.csr_array((total.astype(np.float64), ends), shape=(self.size, self.size))
-
-
-def _translated(paths: Paths, vocabulary: Vocabulary) -> NDArray[np.int32]:
-    """Return the codes of the paths as codes of another vocabulary, −1 for names that it lacks."""
-    known = {name: code for code, name in enumerate(vocabulary.names)}
-    codes = np.array([known.get(name, -1) for name in paths.vocabulary.names], np.int32)
-    return codes[paths.codes] if len(codes) else paths.codes
 
 
 def _step_keys(codes: NDArray[np.int32], offsets: NDArray[np.int64], size: int) -> Keys:

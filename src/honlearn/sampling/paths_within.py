@@ -22,9 +22,7 @@ def paths_within(paths: Paths, network: HigherOrderNetwork) -> Paths:
     >>> list(paths_within(Paths.from_lists([["A", "B", "C", "A", "Z"]]), hon))
     [('A', 'B', 'C'), ('A',)]
     """
-    place = {name: code for code, name in enumerate(network.vocabulary.names)}
-    known = np.array([place.get(name, -1) for name in paths.vocabulary.names], np.int32)
-    codes = known[paths.codes]
+    codes = paths.vocabulary.codes_in(network.vocabulary)[paths.codes]
     steps = np.stack([codes[:-1], codes[1:]], 1)
     there = np.isin(pair_keys(steps, network.n_entities), edge_keys(network)) & (steps >= 0).all(1)
     starts = np.union1d(paths.offsets[:-1], 1 + np.flatnonzero(~there))

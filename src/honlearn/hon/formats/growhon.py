@@ -1,4 +1,4 @@
-"""The edge list that GrowHON writes: ``source target weight``, one edge a line, labels like ``C|B|A``.
+"""The edge list that GrowHON writes: ``source target weight``, one edge per line, labels like ``C|B|A``.
 
 In: a network or a ``.txt`` file. Out: the file, or the network in it. Ids without white space are written
 exactly as GrowHON writes them. Where an id holds white space or a control character, the file starts with

@@ -20,8 +20,9 @@ from honlearn.writing.atomic import atomic_binary
 COLUMNS = ("source", "target", "weight")
 
 
-FIRST_PART = "part-00000.parquet"
-"""The file that a folder of parts is known by."""
+def part_name(number: int) -> str:
+    """Return the name of a file in a folder of parts; the folder is known by part 0."""
+    return f"part-{number:05d}.parquet"
 
 
 def write(network: HigherOrderNetwork, path: Path) -> None:
@@ -51,8 +52,8 @@ def _whole(path: Path) -> pa.Table:
     if not path.is_dir():
         return _table(path)
     parts = sorted(path.glob("*.parquet"))
-    if FIRST_PART not in [part.name for part in parts]:
-        raise FormatError(f"{path}: a folder without {FIRST_PART}; name a file, or a folder of parts")
+    if part_name(0) not in [part.name for part in parts]:
+        raise FormatError(f"{path}: a folder without {part_name(0)}; name a file, or a folder of parts")
     return pa.concat_tables([_table(part) for part in parts], promote_options="permissive")
 
 

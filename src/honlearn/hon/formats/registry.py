@@ -1,7 +1,7 @@
 """Which extension means which format, and the two functions that look it up.
 
-A format is a module with ``write(network, path)`` and, where it can be read, ``read(path, ...)``; it is
-imported on first use.
+In: a path, and a network to write. Out: the network that was read, or the file. A format is a module with
+``write(network, path)`` and, where it can be read, ``read(path, ...)``; it is imported on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What the two XML formats share: names made safe for XML, or refused where XML has no way to hold them."""
+"""What the two XML formats share: names made safe for XML, or refused where XML has no way to hold them.
+
+In: names of entities. Out: quoted attribute values for :mod:`~honlearn.hon.formats.graphml` and
+:mod:`~honlearn.hon.formats.gexf`.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.hon.trie import Trie, seek
+from honlearn.hon.trie import Trie, link_block
 from honlearn.jit import njit
 
 
@@ -62,24 +62,6 @@ class ContextTree:
 
 
 @njit
-def _without_oldest(
-    first: NDArray[np.int64],
-    suffix: NDArray[np.int64],
-    newest: NDArray[np.int32],
-    below_first: NDArray[np.int64],
-    below_newest: NDArray[np.int32],
-) -> NDArray[np.int64]:
-    """Return suffix(g + x), the extension by x of suffix(g), for the grams of the last level."""
-    out = np.empty(len(newest), np.int64)
-    for g in range(len(suffix)):
-        at, high = below_first[suffix[g]], below_first[suffix[g] + 1]
-        for i in range(first[g], first[g + 1]):
-            at = seek(below_newest, at, high, newest[i])
-            out[i] = at
-    return out
-
-
-@njit
 def _subtract_at(count: NDArray[np.int64], suffix: NDArray[np.int64], longer: NDArray[np.int64]) -> None:
     for i in range(len(suffix)):
         count[suffix[i]] -= longer[i]
@@ -93,7 +75,7 @@ def suffixes(trie: Trie) -> list[NDArray[np.int64]]:
         found.append(last.newest.astype(np.int64))
     else:
         prefix, below = trie[-2], trie[-3]
-        found.append(_without_oldest(prefix.first, prefix.suffix, last.newest, below.first, prefix.newest))
+        found.append(link_block(prefix, 0, len(prefix), last.newest, below.first))
     return found
 
 

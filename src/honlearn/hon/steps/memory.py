@@ -22,6 +22,7 @@ from honlearn.hon.build import count_grams
 from honlearn.hon.steps.automaton import END
 from honlearn.hon.steps.model import StepModel
 from honlearn.paths.paths import Paths
+from honlearn.paths.split import rows_of
 from honlearn.progress import progress
 from honlearn.seeds import generator, root_seed
 
@@ -156,10 +157,8 @@ def divided(paths: Paths, parts: int, root: int) -> NDArray[np.int64]:
 def weighted(paths: Paths, times: NDArray[np.int64]) -> Paths:
     """Return the rows that occur, each as often as `times` says."""
     rows = np.flatnonzero(times)
-    lengths = paths.lengths[rows]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    taken = np.repeat(paths.offsets[:-1][rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
-    return Paths(paths.codes[taken], offsets, paths.vocabulary, times[rows])
+    codes, offsets = rows_of(paths, rows)
+    return Paths(codes, offsets, paths.vocabulary, times[rows])
 
 
 class _Sums:

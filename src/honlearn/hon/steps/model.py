@@ -175,9 +175,7 @@ class StepModel:
         """Return codes in the model's own vocabulary, −1 for names that it does not have, and offsets."""
         if paths.vocabulary is self.vocabulary or paths.vocabulary == self.vocabulary:
             return paths.codes, paths.offsets
-        known = {name: code for code, name in enumerate(self.vocabulary.names)}
-        table = np.array([known.get(name, UNKNOWN) for name in paths.vocabulary.names], np.int32)
-        return table[paths.codes], paths.offsets
+        return paths.vocabulary.codes_in(self.vocabulary)[paths.codes], paths.offsets
 
     def score_codes(self, codes: NDArray[np.int32], offsets: NDArray[np.int64]) -> PathScores:
         """Return the bits of paths that are given as codes of the model's vocabulary and offsets."""
