@@ -15,6 +15,7 @@ import typer
 
 from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
+from honlearn.cli.importing import importing
 from honlearn.cli.links import Execution, checked
 from honlearn.cli.next_evaluation import SplitAt
 from honlearn.cli.typed import command_line
@@ -203,13 +204,15 @@ def evaluate(
     from honlearn.cli.run_tables import in_order, print_run, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import reporter
-    from honlearn.experiments import evaluate as engine
     from honlearn.experiments.artefacts import keep_facts
     from honlearn.experiments.machine import machine
     from honlearn.experiments.registry import find_model
     from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
     from honlearn.results.summary import summarise, write_summary
+
+    with importing():
+        from honlearn.experiments import evaluate as engine
 
     entries = list({entry.name: entry for entry in (find_model(name, task) for name in model)}.values())
     words.check_owners(set_, entries)

@@ -16,6 +16,7 @@ from honlearn.cli import auto as choosing
 from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
 from honlearn.cli import stopping
+from honlearn.cli.importing import importing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -95,7 +96,8 @@ def train(
 
         _tell(train_paths(network, labels, output, (label_column, node_column), set_, seed, reading), as_json)
         return
-    from honlearn.experiments.evaluate import ModelSpec, NodeData
+    with importing():
+        from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.hon.formats import load_network
 
     choice = choosing.Choice(auto, order, tau, min_support, reading)
