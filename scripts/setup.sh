@@ -34,6 +34,7 @@ fi
 echo "installing honlearn…"
 pip install -e ".${extra:+[$extra]}"
 echo "compiling…"
+"$venv/bin/python" -m compileall -q src/honlearn
 "$venv/bin/python" scripts/warm_up.py > /dev/null
 rm -f "$venv"/.ready-"${extra:-run}"-*
 touch "$mark"

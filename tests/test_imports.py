@@ -191,6 +191,30 @@ def test_growing_from_text_loads_no_more_than_it_needs(tmp_path: Path, rule: str
     )
 
 
+def test_predicting_executes_no_more_than_it_needs(tmp_path: Path) -> None:
+    (tmp_path / "paths.txt").write_text("A C D\nB C E\n" * 5)
+    (tmp_path / "labels.csv").write_text("node,label\nA,x\nB,y\nC,x\nD,y\nE,x\n")
+    settings = "learner=sage n_learners=1 widths=4 max_epochs=2 n_threads=1"
+    for words in (
+        f"grow {tmp_path}/paths.txt -o {tmp_path}/net.hon",
+        f"train {tmp_path}/net.hon {tmp_path}/labels.csv -o {tmp_path}/model --set {settings}",
+    ):
+        subprocess.run([sys.executable, "-c", COMMAND, *words.split()], check=True, capture_output=True)
+    words = f"predict {tmp_path}/model --nodes A -o {tmp_path}/table.csv"
+    loaded = loaded_by(COMMAND, *words.split(), whole=True)
+    assert "torch" in loaded
+    assert not loaded & {
+        "numpy.f2py.f2py2e",
+        "scipy.optimize._minimize",
+        "scipy.special._ufuncs",
+        "scipy.stats._stats_py",
+        "sklearn.linear_model",
+        "sympy",
+        "torch._dynamo",
+        "torch_geometric",
+    }
+
+
 FAILS = COMMAND.replace("assert not end.code, end.code", "assert end.code == 2, end.code")
 
 

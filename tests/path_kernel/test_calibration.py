@@ -27,7 +27,7 @@ def slopes(scores: Rows, labels: Codes, weights: Rows, monkeypatch: pytest.Monke
 
     seen: list[tuple] = []  # type: ignore[type-arg]
     with monkeypatch.context() as patch:
-        patch.setattr(module, "minimize", instead)
+        patch.setattr(module.optimize, "minimize", instead)
         with pytest.raises(StopIteration, match=r"^$"):
             calibrate(scores, labels, weights)
     ((loss, start),) = seen

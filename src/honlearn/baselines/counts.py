@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.special import expit
+from scipy import sparse, special
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from honlearn.baselines.contract import DirectedBaseline, State
@@ -109,7 +108,7 @@ class CountsLinkPredictor(DirectedBaseline):
             (self.counts_.at(pairs[start : start + _BLOCK]) * weights).sum(1) + at
             for start in range(0, len(pairs), _BLOCK)
         ]
-        return np.asarray(expit(np.concatenate(logits)), np.float32)
+        return np.asarray(special.expit(np.concatenate(logits)), np.float32)
 
 
 def _kept(lags: Lags) -> State:

@@ -22,6 +22,7 @@ import typer
 from honlearn import __version__
 from honlearn.cli import stopping
 from honlearn.cli.help import GroupedCommand, GroupedCommands, epilog
+from honlearn.cli.importing import leaving_at_once
 from honlearn.cli.outputs import keeping_inputs
 from honlearn.cli.typed import remember_command, spread_settings
 from honlearn.deferred import defer
@@ -46,6 +47,14 @@ _COMMANDS = {
     "data": "data:data_app",
 }
 _PACKAGE = Path(__file__).parent.parent
+# Imported by others at their start, used by few commands or none.
+_DEFERRED = (
+    "numpy.f2py",  # scipy and scikit-learn list all that NumPy has
+    "scipy.optimize",
+    "scipy.special",
+    "scipy.stats",
+    "yaml",  # numba's, for a file of settings that hardly anyone has
+)
 # Objects that are made before the collector looks for cycles: imports make many, and no cycles to free.
 _COLLECT_AFTER = 50_000
 
@@ -100,12 +109,14 @@ def _said(error: Exception) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit."""
+    """Run the command line and exit; without `arguments`, as the program, those of the process."""
+    if arguments is None:
+        with leaving_at_once():
+            main(sys.argv[1:])
+        return
     gc.set_threshold(_COLLECT_AFTER)
-    # scikit-learn imports all of the one for functions that it seldom calls, numba the other for a file of
-    # settings that hardly anyone has.
-    defer("scipy.stats", "yaml")
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    defer(*_DEFERRED)
+    words = list(arguments)
     remember_command(words)
     debug = "--debug" in words
     words = spread_settings([word for word in words if word != "--debug"])

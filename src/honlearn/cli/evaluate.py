@@ -15,6 +15,7 @@ import typer
 
 from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
+from honlearn.cli.importing import importing
 from honlearn.cli.links import Execution, checked
 from honlearn.cli.next_evaluation import SplitAt
 
@@ -117,8 +118,8 @@ def evaluate(
         int | None,
         typer.Option(
             min=1,
-            help="Next: models of orders 1 up to this are compared (3). Nodes, links: order of a network that "
-            "is grown from PATHS (2).",
+            help="Next: models of orders 1 up to this are compared (3). Nodes, links: order of a network "
+            "grown from PATHS (2).",
         ),
     ] = None,
     keep_isolated: Annotated[
@@ -199,12 +200,14 @@ def evaluate(
     from honlearn.cli.run_tables import origin, print_run, run_jobs, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import SHOWN
-    from honlearn.experiments import evaluate as engine
     from honlearn.experiments.artefacts import keep_facts
     from honlearn.experiments.registry import find_model
     from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
     from honlearn.results.summary import SCORES, write_summary
+
+    with importing():
+        from honlearn.experiments import evaluate as engine
 
     entries = list({entry.name: entry for entry in (find_model(name, task) for name in model)}.values())
     words.check_owners(set_, entries)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from honlearn.cli import reader_options as reader
+from honlearn.cli.importing import importing
 
 
 @reader.reads_paths
@@ -39,9 +40,10 @@ def explain(
     from honlearn.cli.inputs import check_model
 
     check_model(model)
-    from honlearn.baselines.saving import load_model
     from honlearn.errors import ParameterError
 
+    with importing():
+        from honlearn.baselines.saving import load_model
     fitted = load_model(model)
     kind = type(fitted).__name__
     if kind not in ("DGEClassifier", "DGELinkPredictor", "PathClassifier"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from honlearn.cli import reader_options as reader
+from honlearn.cli.importing import importing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,11 +114,13 @@ def grow(
     check_paths(paths, reading)
     from honlearn.errors import InputError
     from honlearn.executors import read_spec
-    from honlearn.hon.build import AUTO, LEAST_MEMORY, auto_alpha, count_for
-    from honlearn.hon.counts_file import check_counts_target
-    from honlearn.hon.formats import check_target, save
-    from honlearn.hon.statistics import GrowParameters
     from honlearn.sizes import parse_size
+
+    with importing():
+        from honlearn.hon.build import AUTO, LEAST_MEMORY, auto_alpha, count_for
+        from honlearn.hon.counts_file import check_counts_target
+        from honlearn.hon.formats import check_target, save
+        from honlearn.hon.statistics import GrowParameters
 
     # What is known to fail raises before a long reading, not after it.
     read_spec(executor)

@@ -16,6 +16,7 @@ import typer
 from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
 from honlearn.cli import stopping
+from honlearn.cli.importing import importing
 from honlearn.cli.inputs import check_labels, check_paths
 from honlearn.cli.typed import command_line
 
@@ -67,8 +68,10 @@ def learn(
     check_alpha("learn", alpha)
     settings = words.parse_settings(set_, find_model("dge-bag", "nodes" if labels else "links"))
     from honlearn.cli.watch import reporter
-    from honlearn.pipeline.learn import Reports
-    from honlearn.pipeline.learn import learn as learn_from
+
+    with importing():
+        from honlearn.pipeline.learn import Reports
+        from honlearn.pipeline.learn import learn as learn_from
 
     number = iter(range(1, 100))
     reports = Reports(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from honlearn.cli import reader_options as reader
+from honlearn.cli.importing import importing
 
 if TYPE_CHECKING:
     import pandas
@@ -98,8 +99,9 @@ def predict(
     check_words(on_unknown, paths, reading)
     _check_inputs(model, alpha, pairs, paths)
     # From here on it takes seconds: torch.
-    from honlearn.baselines.saving import load_model
-    from honlearn.experiments.predictions import Predictions
+    with importing():
+        from honlearn.baselines.saving import load_model
+        from honlearn.experiments.predictions import Predictions
 
     fitted = load_model(model)
     _check_alpha(alpha, model, fitted)

@@ -1,8 +1,8 @@
 """``honlearn train NET|PATHS LABELS -o MODEL``: fit a model on every labelled node, or on links, and save it.
 
-In: a network file, or path data that one is grown from, and a CSV of classes (for links: none, or a CSV of pairs). Out:
-a model folder that ``predict`` reads on its own. A training that was killed and is started with the same
-words goes on from its last checkpoint, to the same model.
+In: a network file, or path data that one is grown from, and a CSV of classes (for links: none, or a CSV of
+pairs). Out: a model folder that ``predict`` reads on its own. A training that was killed and is started
+with the same words goes on from its last checkpoint, to the same model.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from honlearn.cli import auto as choosing
 from honlearn.cli import reader_options as reader
 from honlearn.cli import settings as words
 from honlearn.cli import stopping
+from honlearn.cli.importing import importing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -97,7 +98,8 @@ def train(
 
         _tell(train_paths(network, labels, output, (label_column, node_column), set_, seed, reading), as_json)
         return
-    from honlearn.experiments.evaluate import ModelSpec, NodeData
+    with importing():
+        from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.hon.formats import load_network
 
     choice = choosing.Choice(auto, order, tau, min_support, reading)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy import special
 
 from honlearn.ensemble.pair_inputs import Features, Scaling
 
@@ -55,5 +55,5 @@ class CountModel(NamedTuple):
         if not self.share:
             return linked
         assert features is not None
-        own = expit(self.logits(features))
+        own = special.expit(self.logits(features))
         return np.asarray((1.0 - self.share) * linked + self.share * own, np.float32)

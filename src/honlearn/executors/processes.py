@@ -8,6 +8,7 @@ defines itself is sent by value (:func:`honlearn.executors.tasks.pickled`).
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
@@ -157,7 +158,8 @@ class LocalProcesses(Executor):
     def _start(self) -> Connection:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        arguments = (theirs, os.getpid(), self._spool.folder, deferred_names())
+        quick_start = deferred_names(), gc.get_threshold()
+        arguments = (theirs, os.getpid(), self._spool.folder, *quick_start)
         process = context.Process(target=_serve, args=arguments, daemon=True)
         threads = str(threads_beside(self.n_workers))
         with _environment(dict.fromkeys(_THREADS, threads)), _without_main():
@@ -201,18 +203,29 @@ def _sent(argument: Any) -> Any:
     return argument.outcome if isinstance(argument, Pending) else argument
 
 
-def _serve(connection: Connection, parent: int, folder: str, deferred: tuple[str, ...]) -> None:
-    """Work on the tasks that arrive, until none does or the parent is gone; defer what the parent defers."""
+def _serve(
+    connection: Connection,
+    parent: int,
+    folder: str,
+    deferred: tuple[str, ...],
+    collect_after: tuple[int, int, int],
+) -> None:
+    """Work on the tasks that arrive, until none does or the parent is gone; start as fast as the parent."""
     defer(*deferred)
+    gc.set_threshold(*collect_after)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with, args=(parent, folder), daemon=True).start()
-    with ending_on_sigterm():
-        while True:
-            try:
-                message = connection.recv_bytes()
-            except (EOFError, OSError):
-                return
-            connection.send_bytes(pickled(_answer(message)))
+    try:
+        with ending_on_sigterm():
+            while True:
+                try:
+                    message = connection.recv_bytes()
+                except (EOFError, OSError):
+                    return
+                connection.send_bytes(pickled(_answer(message)))
+    finally:
+        # What is in use at the end of a process is not worth a search for cycles.
+        gc.freeze()
 
 
 def _read(content: bytes) -> Any:

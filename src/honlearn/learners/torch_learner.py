@@ -128,8 +128,8 @@ class TorchStack(Stack):
         arguments = [x, near.edge_index.to(device)]
         if self._takes_weights:
             arguments.append(near.edge_weight.to(device))
-        # The module's random numbers depend on the learner and the step only. It lends its own weights' places
-        # to the learner, and torch has one generator for all threads: so one call at a time.
+        # The module's random numbers depend on the learner and the step only. The learner's weights are put
+        # in the module for the call, and torch has one generator for all threads: so one call at a time.
         with _ONE_CALL, _stream(int(ctx.streams[learner] ^ np.uint64(ctx.step)), device):
             module.train(ctx.training)
             h = functional_call(module, own(self.names) | own(self.buffer_names), tuple(arguments))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy import optimize
 
 Rows = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def calibrate(
     start = np.concatenate([[5.0], np.zeros(mixed + count)]) if near is None else near.packed
     limits = [(0.0, _STEEPEST), *[(None, None)] * (mixed + count)]
     for _ in range(_TRIES):
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits)
+        found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits)
         start, slope = found.x, np.array(found.jac)
         # At a limit, a slope that leads beyond it is none.
         slope[0] = start[0] - np.clip(start[0] - slope[0], *limits[0])

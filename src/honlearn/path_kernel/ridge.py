@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, softmax
+from scipy import special
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from honlearn.ensemble.examples import Examples
@@ -51,7 +51,7 @@ class KernelModel(NamedTuple):
         center, scale, landmarks, coefficients, matrix, bias = (part.astype(np.float64) for part in self)
         with threadpool_limits(1):
             scores = alike((unit(vectors) - center) / scale, landmarks) @ coefficients
-            return np.asarray(softmax(scores @ matrix + bias, 1), np.float32)
+            return np.asarray(special.softmax(scores @ matrix + bias, 1), np.float32)
 
 
 class KernelPrediction(NamedTuple):
@@ -150,7 +150,7 @@ class PathRidge:
 
     def _losses(self, logits: Rows) -> Rows:
         """Return the log loss of each example times its weight, [n]; weights have a mean of 1."""
-        of_truth = log_softmax(logits, 1)[np.arange(len(logits)), self.examples.labels]
+        of_truth = special.log_softmax(logits, 1)[np.arange(len(logits)), self.examples.labels]
         return np.asarray(-self.weights * of_truth)
 
     def _lifted(self, block: slice) -> Rows:
@@ -162,7 +162,7 @@ class PathRidge:
         proba = np.empty((len(self.vectors), self.n_classes), np.float32)
         for start in range(0, len(proba), _BLOCK):
             scores = self._kernel(self.vectors[start : start + _BLOCK]) @ fit.coefficients
-            proba[start : start + _BLOCK] = softmax(fit.calibration.logits(scores), 1)
+            proba[start : start + _BLOCK] = special.softmax(fit.calibration.logits(scores), 1)
         part, logits = np.arange(len(self.examples)) % PARTS, np.empty_like(fit.left_out)
         calibrations = []
         for number in range(PARTS):
@@ -170,7 +170,7 @@ class PathRidge:
             known = (fit.left_out[rest], self.examples.labels[rest], self.weights[rest])
             calibrations.append(calibrate(*known, fit.calibration))
             logits[own] = calibrations[-1].logits(fit.left_out[own])
-        proba[self.examples.nodes] = softmax(logits, 1)
+        proba[self.examples.nodes] = special.softmax(logits, 1)
         parts = (self._center, self._scale, self.landmarks, fit.coefficients, *fit.calibration[:2])
         model = KernelModel(*(np.asarray(part, np.float32) for part in parts))
         terms = self._terms(fit, [*calibrations, fit.calibration])

@@ -17,8 +17,8 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import softmax
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from honlearn.path_kernel.calibration import Rows
@@ -123,4 +123,4 @@ class KernelTerms:
         """Return class probabilities of an entity from scores [..., C]."""
         own = self._place.get(entity)
         numbers = self.calibration[PARTS if own is None else own % PARTS]
-        return np.asarray(softmax(scores @ numbers[:-1] + numbers[-1], axis=-1))
+        return np.asarray(special.softmax(scores @ numbers[:-1] + numbers[-1], axis=-1))

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.special import expit
+from scipy import sparse, special
 
 from honlearn.ensemble.count_model import CountModel
 from honlearn.ensemble.pair_folds import FoldedPairs
@@ -76,7 +75,7 @@ def count_part(examples: PairExamples, held: Held, share: float | str, seed: int
     strength = choose_logistic(*rows, STRENGTHS, PENALTY_FOLDS, seed).C
     inner, features = _fitted(rows, strength), _features(examples, positions)
     if isinstance(share, str):
-        found = expit(inner.logits(features))
+        found = special.expit(inner.logits(features))
         share = _stacked(learned, found, examples.labels[positions], seed) if len(positions) else 0.5
     whole = _fitted(_rows(examples, np.arange(len(examples)), seed), strength) if judged.any() else inner
     mixed = inner._replace(share=float(share)).mixed(learned, features)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy import optimize, special
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from honlearn.seeds import generator
@@ -46,7 +45,7 @@ class Logistic:
 
     def proba(self, X: Matrix, temperature: float) -> NDArray[np.float64]:
         """Return the probabilities of the classes, [n, C]."""
-        return np.asarray(softmax(self.logits(X) / temperature, axis=1))
+        return np.asarray(special.softmax(self.logits(X) / temperature, axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +123,7 @@ def choose_logistic(
     best = int(np.argmin(np.round(losses, 12)))
     temperature = _temperature(held[best], codes, weight)
     tried = tuple(zip(candidates, map(float, losses), strict=True))
-    proba = np.asarray(softmax(held[best] / temperature, axis=1))
+    proba = np.asarray(special.softmax(held[best] / temperature, axis=1))
     return Choice(candidates[best], temperature, tried, proba, codes)
 
 
@@ -135,12 +134,12 @@ def log_loss(
     temperature: float,
 ) -> float:
     """Return the mean of −log p of the right class, in nats, for logits [n, C] over a temperature."""
-    found = log_softmax(logits / temperature, axis=1)[np.arange(len(codes)), codes]
+    found = special.log_softmax(logits / temperature, axis=1)[np.arange(len(codes)), codes]
     return float(-np.average(found, weights=weight))
 
 
 def _temperature(logits: NDArray[np.float64], codes: NDArray[np.int64], weight: NDArray[np.float64]) -> float:
-    found = minimize_scalar(
+    found = optimize.minimize_scalar(
         lambda log: log_loss(logits, codes, weight, float(np.exp(log))),
         bounds=(np.log(_TEMPERATURES[0]), np.log(_TEMPERATURES[1])),
         method="bounded",

@@ -22,8 +22,7 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq, minimize_scalar
-from scipy.special import logsumexp
+from scipy import optimize, special
 
 from honlearn.tasks.held import log_losses
 
@@ -77,7 +76,7 @@ def matching_temperature(proba: NDArray[np.float32], confidence: float) -> float
         return 1 / WIDEST
     if excess(most) >= 0:
         return WIDEST
-    return float(math.exp(brentq(excess, least, most, xtol=1e-6)))
+    return float(math.exp(optimize.brentq(excess, least, most, xtol=1e-6)))
 
 
 def whole_temperature(held: float, matched: float) -> float:
@@ -101,11 +100,11 @@ def _best(logs: Rows, truth: NDArray[np.int64], weights: Rows) -> float:
 
     def loss(log: float) -> float:
         scaled = logs / math.exp(log)
-        each = logsumexp(scaled, axis=1)[:, None] - scaled
+        each = special.logsumexp(scaled, axis=1)[:, None] - scaled
         own = each[np.arange(len(truth)), truth]
         return float(weights @ ((1 - spread) * own + spread * each.mean(1)))
 
-    found = minimize_scalar(
+    found = optimize.minimize_scalar(
         loss,
         bounds=(-math.log(WIDEST), math.log(WIDEST)),
         method="bounded",

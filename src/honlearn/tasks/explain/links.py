@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy import special
 
 from honlearn.ensemble.count_model import CountModel
 from honlearn.errors import InputError, check_integer
@@ -158,12 +158,12 @@ class _PairOfCounts(NamedTuple):
         parts = counts.coefficients * features[0, : len(counts.coefficients)]
         logit = float(counts.logits(features)[0])
         left = 1.0 - counts.share
-        learned = (probability - counts.share * float(expit(logit))) / left if left else 0.0
+        learned = (probability - counts.share * float(special.expit(logit))) / left if left else 0.0
         return cls(counts.share, learned, logit, parts)
 
     def references(self) -> list[Reference]:
         """Return what the count model and the learners predict by themselves."""
-        found = [Reference(f"by counts alone (share {self.share:.2f})", float(expit(self.logit)))]
+        found = [Reference(f"by counts alone (share {self.share:.2f})", float(special.expit(self.logit)))]
         return found if self.share == 1 else [*found, Reference("by the learners alone", self.learned)]
 
     def reasons(self, top: int) -> list[Reason]:
@@ -171,7 +171,7 @@ class _PairOfCounts(NamedTuple):
         out = []
         for place in np.argsort(-np.abs(self.parts), kind="stable")[:top].tolist():
             part = float(self.parts[place])
-            mixed = (1 - self.share) * self.learned + self.share * float(expit(self.logit - part))
+            mixed = (1 - self.share) * self.learned + self.share * float(special.expit(self.logit - part))
             name = PairCounts.names[place].replace("_", " ")
             out.append(Reason("count", name, None, mixed, logit=part))
         return out

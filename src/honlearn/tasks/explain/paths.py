@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy import special
 
 from honlearn.errors import InputError, check_integer
 from honlearn.paths.paths import Paths
@@ -34,7 +34,7 @@ def explain_path(model: PathClassifier, path: Paths, label: object, top: int) ->
         raise InputError(f"{owner} takes one path. Got {len(path):,} paths")
     row = model._columns(path)
     logits = model.logistic_.logits(row)[0] / model.temperature_
-    proba = softmax(logits)
+    proba = special.softmax(logits)
     code = int(proba.argmax()) if label is None else class_code(owner, model.classes_, label)
     terms = row.data[:, None] * model.logistic_.coef[:, row.indices].T / model.temperature_
     n_grams = model.grams_.n_columns
@@ -45,7 +45,7 @@ def explain_path(model: PathClassifier, path: Paths, label: object, top: int) ->
         *_reasons("gram", grams, terms[is_gram], logits, code, top),
         *_reasons("summary", [name for name, _ in summary], [t for _, t in summary], logits, code, top),
     ]
-    rest = softmax(model.logistic_.intercept / model.temperature_)
+    rest = special.softmax(model.logistic_.intercept / model.temperature_)
     references = (Reference("of a path of which nothing is known", float(rest[code])),)
     names = path[0]
     shown = ARROW.join(names[:8]) + (ARROW + "…" if len(names) > 8 else "")
@@ -85,7 +85,7 @@ def _reasons(
             kind,
             name,
             None,
-            float(softmax(logits - term)[code]),
+            float(special.softmax(logits - term)[code]),
             logit=float(term[code] - term.mean()),
         )
         for name, term in groups
