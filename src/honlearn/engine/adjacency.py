@@ -132,7 +132,7 @@ def shares_of_rows(row: NDArray[np.integer[Any]], weights: Floats, count: int) -
     """
     total = np.bincount(row, weights, minlength=count)[row]
     shares = np.divide(weights, total, out=np.zeros(len(weights)), where=total > 0)
-    return shares.astype(np.float32)
+    return np.asarray(shares, np.float32)
 
 
 def stacked(upper: Rows, lower: Rows) -> Rows:
