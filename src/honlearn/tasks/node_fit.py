@@ -193,8 +193,8 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         self._resolve_kernel(kernel, fitted, known)
         self.kernel_parts_ = KernelPart.of({"": (self.network_, found.kernel, kernel)}, {"": 1.0})
         self.classes_ = classes
-        vectors, space = self.path_vectors_, found.space(self.network_)
-        self.components_ = [Component.of(model, fitted.state, 1.0, fitted.best_epochs, vectors, space)]
+        given = (fitted.state, 1.0, fitted.best_epochs, found.learned, found.space(self.network_))
+        self.components_ = [Component.of(model, *given)]
         self._describe([fitted], shape, options)
         self._calibrate([fitted], known)
 
@@ -231,8 +231,7 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         else:
             learned = held.HeldOutScore(key="learners", n_examples=len(examples))
             learned.add(fitted.held)
-            of_truth = kernel.proba[examples.nodes, examples.labels].astype(np.float64)
-            parts = [held.pooled_votes(learned.votes()), of_truth]
+            parts = [held.pooled_votes(learned.votes()), kernel.of_truth(examples)]
             weights = examples.weights.astype(np.float64)
             shares = with_less_kernel(stacked_shares(parts, weights, self.seed_), 1)
             self.kernel_share_ = float(shares[1])
@@ -253,7 +252,10 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         share = self.parameter_object("path_kernel").share
         pool = Pool(
             self._choice,
-            [Place(key, hon, _of_truth(kernels[key], known)) for key, hon in networks],
+            [
+                Place(key, hon, None if one is None else one.of_truth(known))
+                for (key, hon), one in zip(networks, kernels.values(), strict=True)
+            ],
             known.weights.astype(np.float64),
             check_integer(self._owner, "n_learners", self.n_learners, 1),
             self._round_size(),
@@ -325,10 +327,9 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
             # Beside a kernel that predicts alone, learners have nothing to share.
             part = share / learned if learned > 0 else 1 / len(selected.components)
             found = self._vectors_of(candidate.network, prepared, False)
-            vectors = found.learned
             whole = self._shape(len(prepared.classes), candidate.kinds, candidate.network)
             shape = dataclasses.replace(whole, n_learners=count)
-            features = check.user_features(self.features, candidate.network, vectors)
+            features = check.user_features(self.features, candidate.network, found.learned)
             model = self._model_on(candidate.network, shape, features)
             options = self._component_options(shape, len(known), training, number)
             with run.threads():
@@ -342,8 +343,8 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
                     self._group_size(model, len(known), options),
                     self._workers,
                 )
-            space = found.space(candidate.network)
-            components.append(Component.of(model, fitted.state, part, fitted.best_epochs, vectors, space))
+            given = (fitted.state, part, fitted.best_epochs, found.learned, found.space(candidate.network))
+            components.append(Component.of(model, *given))
             results.append(fitted)
             candidate.searched.clear()
             forget_checkpoints(shape, options)
@@ -397,10 +398,3 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         self.history_ = pd.DataFrame(rows)
         self.best_epochs_ = np.concatenate([fitted.best_epochs for fitted in results])
         self._forget_checkpoints(shape, options)
-
-
-def _of_truth(kernel: KernelPrediction | None, examples: Examples) -> NDArray[np.float64] | None:
-    """Return the probability that the kernel gives to the true class of each example, left out."""
-    if kernel is None:
-        return None
-    return np.asarray(kernel.proba[examples.nodes, examples.labels], np.float64)
