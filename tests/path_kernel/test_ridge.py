@@ -214,7 +214,7 @@ def test_a_repeated_example_does_not_predict_its_own_label() -> None:
     assert one.loss > 0.6
     # Two labels of one entity are two examples.
     both = example(np.array([0, 1, 1, 0]), np.array([3, 3, 5, 3]))
-    merged = module._once(both)
+    merged = both.once()
     assert merged.nodes.tolist() == [3, 3, 5]
     assert merged.labels.tolist() == [0, 1, 1]
     assert merged.weights.tolist() == [2, 1, 1]

@@ -376,15 +376,6 @@ def test_examples_that_weigh_nothing_are_not_held_back_either() -> None:
     assert given.predict_set(nodes).sizes.tolist() == left_out.predict_set(nodes).sizes.tolist()
 
 
-def test_examples_may_come_from_iterators() -> None:
-    _, nodes, y = communities()
-    plain = classifier(max_epochs=2).fit(nodes, y)
-    given = classifier(max_epochs=2).fit(iter(nodes), iter(y))
-    assert given.predict_proba(nodes).tobytes() == plain.predict_proba(nodes).tobytes()
-    assert plain.predict(name for name in nodes[:3]).tolist() == plain.predict(nodes[:3]).tolist()
-    assert plain.predict(dict.fromkeys(nodes[:3]).keys()).tolist() == plain.predict(nodes[:3]).tolist()
-
-
 def test_nothing_is_asked_of_no_node() -> None:
     _, nodes, y = communities()
     model = classifier(max_epochs=1).fit(nodes, y)

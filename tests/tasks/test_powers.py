@@ -190,7 +190,7 @@ def test_a_fit_that_was_stopped_leaves_nothing_to_the_next(monkeypatch: pytest.M
         patched.setattr(Choice, "best", lambda *given: interrupted())
         with pytest.raises(KeyboardInterrupt, match="now"):
             model.fit(names, [name[-1] for name in names])
-    assert not {"_choice", "_readings", "_one_step", "_notes"} & vars(model).keys()
+    assert not {"_choice", "_known_vectors", "_one_step", "_notes"} & vars(model).keys()
     again, alone = model.fit(names, labels), made().fit(names, labels)
     assert again.selection_results_["loss"].tolist() == alone.selection_results_["loss"].tolist()
 

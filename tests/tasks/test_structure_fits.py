@@ -101,7 +101,7 @@ def test_what_the_networks_had_in_common_is_forgotten(monkeypatch: pytest.Monkey
     assert given[0]
     assert all(one is given[0] for one in given)
     assert not hasattr(model, "_one_step")
-    assert not hasattr(model, "_readings")
+    assert not hasattr(model, "_known_vectors")
     assert not hasattr(model, "_choice")
     # Another fit has vectors of its own.
     make_classifier(model.network_, **FAST).fit(*planted()[1:])

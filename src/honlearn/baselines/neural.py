@@ -219,11 +219,8 @@ class NeuralClassifier(NodeBaseline, Neural):
         self, module: NodeModel, graph: Graph, nodes: NDArray[np.int32], codes: NDArray[np.int64]
     ) -> Losses:
         """Return the losses of an epoch; a model that samples parts of the graph overrides this."""
-        view, rows, truth = (
-            module.encoder.view(graph),
-            torch.from_numpy(nodes).long(),
-            torch.from_numpy(codes),
-        )
+        view = module.encoder.view(graph)
+        rows, truth = torch.from_numpy(nodes).long(), torch.from_numpy(codes)
 
         def losses(epoch: int) -> Iterator[torch.Tensor]:
             yield F.cross_entropy(module(view)[rows], truth)
@@ -233,11 +230,8 @@ class NeuralClassifier(NodeBaseline, Neural):
     def _validation(
         self, module: NodeModel, graph: Graph, nodes: NDArray[np.int32], codes: NDArray[np.int64]
     ) -> Validate:
-        view, rows, truth = (
-            module.encoder.view(graph),
-            torch.from_numpy(nodes).long(),
-            torch.from_numpy(codes),
-        )
+        view = module.encoder.view(graph)
+        rows, truth = torch.from_numpy(nodes).long(), torch.from_numpy(codes)
 
         def validate() -> tuple[float, float]:
             logits = module(view)[rows]

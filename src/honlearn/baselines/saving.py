@@ -25,7 +25,17 @@ from honlearn.tasks.loading import (
     read_parameters,
     read_table,
 )
-from honlearn.tasks.storage import ADVICE, NETWORK, WEIGHTS, plain, read_config, read_tensors, write_model
+from honlearn.tasks.storage import (
+    ADVICE,
+    NETWORK,
+    WEIGHTS,
+    plain,
+    plain_classes,
+    plain_rows,
+    read_config,
+    read_tensors,
+    write_model,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,15 +49,12 @@ _LEFT_OUT = ("network", "random_state", "checkpoint", "n_threads", "verbose")
 def save_baseline(model: Baseline, folder: str | os.PathLike[str]) -> None:
     """Write a fitted baseline to `folder`."""
     given, left_out = model.get_params(deep=False), {*_LEFT_OUT, *model.data_parameters}
-    text = model.classes_.dtype.kind in "OU"
-    rows = model.history_.to_dict("records")
     config = {
         "parameters": {name: plain(value) for name, value in given.items() if name not in left_out},
         "seed": model.seed_,
-        "classes": {"dtype": "str" if text else model.classes_.dtype.str, "values": plain(model.classes_)},
+        "classes": plain_classes(model.classes_),
         "n_parameters": model.n_parameters_,
-        # JSON has no NaN: what a phase does not have is null.
-        "history": [{n: None if v != v else v for n, v in row.items()} for row in rows],
+        "history": plain_rows(model.history_),
     }
     facts = getattr(model, "fit_facts_", None)
     write_model(folder, type(model).__name__, config, model.state_, model.network, facts=facts)

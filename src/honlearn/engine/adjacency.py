@@ -131,9 +131,8 @@ def shares_of_rows(row: NDArray[np.integer[Any]], weights: Floats, count: int) -
     Under a high power the weights that are left in a row may all be 0 in float32: then they stay so.
     """
     total = np.bincount(row, weights, minlength=count)[row]
-    shares = np.zeros(len(weights))
-    np.divide(weights, total, out=shares, where=total > 0)
-    return shares.astype(np.float32)
+    shares = np.divide(weights, total, out=np.zeros(len(weights)), where=total > 0)
+    return np.asarray(shares, np.float32)
 
 
 def stacked(upper: Rows, lower: Rows) -> Rows:

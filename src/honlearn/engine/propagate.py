@@ -169,7 +169,12 @@ def gather(run: Runtime, hop: Hop, x: torch.Tensor | Lookups) -> tuple[torch.Ten
 
 def take(run: Runtime, hop: Hop, x: torch.Tensor) -> torch.Tensor:
     """Return each row of x itself, [L, R, d]."""
-    return sum_rows(run, hop.own, hop.rows, x.contiguous(), Dropout(0.0, np.zeros(len(x), np.uint32)))
+    return sum_all(run, hop.own, hop.rows, x)
+
+
+def sum_all(run: Runtime, part: Rows, rows: NDArray[np.int32], x: torch.Tensor) -> torch.Tensor:
+    """Return :func:`sum_rows` of x [L, M, d] without dropout: [L, R, d]."""
+    return sum_rows(run, part, rows, x.contiguous(), Dropout(0.0, np.zeros(len(x), np.uint32)))
 
 
 class _Gather(torch.autograd.Function):

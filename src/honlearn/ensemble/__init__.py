@@ -1,1 +1,5 @@
-"""Ensembles of learners: heads, training, inference, for nodes and pairs."""
+"""Ensembles of learners: heads, training, inference, for nodes and pairs.
+
+In: learners, a network and labelled codes. Out: trained weights, what was held back, and predictions; names
+are for :mod:`honlearn.tasks`.
+"""

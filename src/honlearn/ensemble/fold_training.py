@@ -15,9 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.engine.context import ForwardContext
-from honlearn.ensemble.inference import chunk_size
 from honlearn.ensemble.pair_folds import FoldedPairs
-from honlearn.ensemble.pair_inference import BLOCK
 from honlearn.ensemble.pair_training import PairTrainer
 from honlearn.ensemble.pairs import pair_batch, with_extras
 from honlearn.seeds import Label, generator
@@ -97,9 +95,7 @@ class FoldTrainer(PairTrainer):
         """Return the logits of each group on the validation part, [G, h, 2]."""
         self.ensemble.eval()
         occasion: tuple[Label, ...] = ("validation",) if self.shape.variant == "batch" else ()
-        folded, near, size = self._folded, self.problem.near, BLOCK
-        if near.rows_a_root > 1:
-            size = min(size, max(1, chunk_size(near, len(self._streams), self.shape.widest) // 2))
+        folded, near, size = self._folded, self.problem.near, self._pairs_at_once
         held, parts, order = self._held[0], [], []
         for fold in np.unique(folded.folds[held]).tolist():
             places = np.flatnonzero(folded.folds[held] == fold)

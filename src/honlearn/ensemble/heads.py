@@ -29,10 +29,29 @@ class BagHead(nn.Module):
 
     def read(self, h: torch.Tensor) -> torch.Tensor:
         """Return what the classes are read from: the learners side by side, [B, L · d]."""
-        return h.transpose(0, 1).flatten(1)
+        return _side_by_side(h)
 
 
-class ConcatHead(nn.Module):
+def _side_by_side(h: torch.Tensor) -> torch.Tensor:
+    return h.transpose(0, 1).flatten(1)
+
+
+class JointHead(nn.Module):
+    """Learners pooled before the classes: one dense layer reads what a subclass makes of all of them."""
+
+    weight: nn.Parameter
+    bias: nn.Parameter
+
+    def forward(self, h: torch.Tensor) -> torch.Tensor:
+        """Return logits [1, B, C]."""
+        return (self.read(h) @ self.weight[0] + self.bias[0])[None]
+
+    def read(self, h: torch.Tensor) -> torch.Tensor:
+        """Return what the classes are read from, [B, d']."""
+        raise NotImplementedError
+
+
+class ConcatHead(JointHead):
     """Eq. 5a: softmax(CONCAT(h_1 … h_L)ᵀ W), W [L · d, C]."""
 
     def __init__(self, n_learners: int, width: int, n_classes: int, generators: Generators) -> None:
@@ -40,32 +59,24 @@ class ConcatHead(nn.Module):
         self.weight = glorot(generators[:1], n_learners * width, n_classes)
         self.bias = zeros(generators[:1], n_classes)
 
-    def forward(self, h: torch.Tensor) -> torch.Tensor:
-        """Return logits [1, B, C]."""
-        return (self.read(h) @ self.weight[0] + self.bias[0])[None]
-
     def read(self, h: torch.Tensor) -> torch.Tensor:
         """Return the learners side by side, [B, L · d]."""
-        return h.transpose(0, 1).flatten(1)
+        return _side_by_side(h)
 
 
-class PoolHead(nn.Module):
+class PoolHead(JointHead):
     """Eq. 5b: softmax(MEAN(h_1 … h_L)ᵀ W), W [d, C]."""
 
     def __init__(self, n_learners: int, width: int, n_classes: int, generators: Generators) -> None:
         super().__init__()
         self.weight, self.bias = glorot(generators[:1], width, n_classes), zeros(generators[:1], n_classes)
 
-    def forward(self, h: torch.Tensor) -> torch.Tensor:
-        """Return logits [1, B, C]."""
-        return (self.read(h) @ self.weight[0] + self.bias[0])[None]
-
     def read(self, h: torch.Tensor) -> torch.Tensor:
         """Return the learners' mean, [B, d]."""
         return h.mean(0)
 
 
-class AttentionHead(nn.Module):
+class AttentionHead(JointHead):
     """The appendix's attention over learners, K heads, as its equations say.
 
     e_ij = LeakyReLU(a · [W h_i ‖ W h_j]), α_ij = softmax over j for each i; head n gives, for each j,
@@ -85,10 +96,6 @@ class AttentionHead(nn.Module):
         self.dense, self.dense_bias = glorot(first, n_learners * 2 * width, narrow), zeros(first, narrow)
         self.normalize = nn.BatchNorm1d(narrow)
         self.weight, self.bias = glorot(first, narrow, n_classes), zeros(first, n_classes)
-
-    def forward(self, h: torch.Tensor) -> torch.Tensor:
-        """Return logits [1, B, C]."""
-        return (self.read(h) @ self.weight[0] + self.bias[0])[None]
 
     def read(self, h: torch.Tensor) -> torch.Tensor:
         """Return the narrow layer before the classes, [B, d / 4]."""

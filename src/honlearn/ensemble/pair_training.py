@@ -156,16 +156,21 @@ class PairTrainer(Trainer):
             return [0.0] * len(truth)
         return [float(average_precision_score(t, s)) for t, s in zip(truth, linked, strict=True)]
 
+    @property
+    def _pairs_at_once(self) -> int:
+        """How many validation pairs are computed at once: fewer where each has rows of its own."""
+        near = self.problem.near
+        if near.rows_a_root <= 1:
+            return BLOCK
+        return min(BLOCK, max(1, chunk_size(near, len(self._streams), self.shape.widest) // 2))
+
     @torch.no_grad()
     def _held_logits(self) -> torch.Tensor:
         """Return the logits of each group on the validation part, [G, h, 2]."""
         self.ensemble.eval()
         occasion: tuple[Label, ...] = ("validation",) if self.shape.variant == "batch" else ()
         near = self.problem.near
-        size = BLOCK
-        if near.rows_a_root > 1:
-            size = min(size, max(1, chunk_size(near, len(self._streams), self.shape.widest) // 2))
-        parts = []
+        size, parts = self._pairs_at_once, []
         for start in range(0, self._held.shape[1], size):
             # Steps of their own, so that parts do not share the neighbours they sample.
             ctx = ForwardContext(self.run, self._streams, (self.at.epoch << 20) + start)

@@ -18,7 +18,7 @@ from torch import nn
 from honlearn.engine.adjacency import Rows, single
 from honlearn.engine.context import ForwardContext
 from honlearn.engine.products import product
-from honlearn.engine.propagate import Dropout, drop, sum_rows
+from honlearn.engine.propagate import drop, sum_all
 from honlearn.engine.weights import Generators, glorot, zeros
 from honlearn.ensemble.ensemble import (
     Architecture,
@@ -268,7 +268,7 @@ def pooled_neighbors(x: torch.Tensor, common: Rows, ctx: ForwardContext) -> torc
     if not x.shape[1]:
         return x.new_zeros(len(x), count, x.shape[2])
     rows = np.arange(count, dtype=np.int32)[None]
-    return sum_rows(ctx.run, common, rows, x.contiguous(), Dropout(0.0, np.zeros(len(x), np.uint32)))
+    return sum_all(ctx.run, common, rows, x)
 
 
 def operate(operator: str, h_u: torch.Tensor, h_v: torch.Tensor) -> torch.Tensor:
@@ -286,4 +286,4 @@ def operate(operator: str, h_u: torch.Tensor, h_v: torch.Tensor) -> torch.Tensor
 def _take(ctx: ForwardContext, x: torch.Tensor, rows: NDArray[np.int32]) -> torch.Tensor:
     """Return the rows [1|L, B] of x [L, R, d]: [L, B, d]."""
     one = single(x.shape[1], np.arange(x.shape[1], dtype=np.int32)[None])
-    return sum_rows(ctx.run, one, rows, x.contiguous(), Dropout(0.0, np.zeros(len(x), np.uint32)))
+    return sum_all(ctx.run, one, rows, x)

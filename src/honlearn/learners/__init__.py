@@ -1,5 +1,8 @@
 """Graph neural networks that an ensemble is made of: small objects that hold parameters.
 
+In: parameters by keyword. Out: learners, which say what they read of a network and make stacks of weights for
+:mod:`honlearn.ensemble`; the arithmetic is in :mod:`honlearn.engine`.
+
 ``DGEClassifier(network, learner=GAT(heads=4))`` trains an ensemble of them, ``learner="gat"`` one with its
 defaults, and ``learner=[SAGE(), GCN()]`` a mixed one. :class:`TorchLearner` takes any module of PyTorch. A
 new kind is one file and one line here.

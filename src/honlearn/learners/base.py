@@ -24,6 +24,8 @@ from honlearn.errors import ParameterError, check_choice, check_integer, check_r
 from honlearn.hon.network import HigherOrderNetwork
 
 Kind = TypeVar("Kind", bound="Learner")
+# The edge power of a learner whose own is yet to be chosen.
+USUAL_POWER = 0.5
 
 
 class Inputs(NamedTuple):
@@ -192,6 +194,3 @@ def check_sequence(owner: str, name: str, value: object) -> None:
             f"The {name!r} parameter of {owner} must be whole numbers, one for each layer. "
             f"Got {value!r} instead."
         )
-
-
-USUAL_POWER = 0.5

@@ -160,7 +160,7 @@ class GAT(Learner):
         "nodes": {"n_batches": 1, "max_epochs": 200, "patience": 20},
         "links": {"n_batches": 4, "max_epochs": 50},
     }
-    made: ClassVar[type[GATStack]] = GATStack
+    stack_type: ClassVar[type[GATStack]] = GATStack
 
     @property
     def reads_weights(self) -> bool:
@@ -185,4 +185,4 @@ class GAT(Learner):
 
     def stack(self, inputs: Inputs, generators: Generators) -> Stack:
         """Return new weights."""
-        return self.made(self, inputs, generators)
+        return self.stack_type(self, inputs, generators)

@@ -68,4 +68,4 @@ class GATv2(GAT):
     """
 
     kind: ClassVar[str] = "gatv2"
-    made: ClassVar[type[GATStack]] = GATv2Stack
+    stack_type: ClassVar[type[GATStack]] = GATv2Stack

@@ -128,8 +128,8 @@ class TorchStack(Stack):
         arguments = [x, near.edge_index.to(device)]
         if self._takes_weights:
             arguments.append(near.edge_weight.to(device))
-        # The module's random numbers depend on the learner and the step only. The learner's weights are put
-        # in the module for the call, and torch has one generator for all threads: so one call at a time.
+        # The module's random numbers depend on the learner and the step only. All learners have one module,
+        # and all threads one generator of torch: so one call at a time.
         with _ONE_CALL, _stream(int(ctx.streams[learner] ^ np.uint64(ctx.step)), device):
             module.train(ctx.training)
             h = functional_call(module, own(self.names) | own(self.buffer_names), tuple(arguments))
@@ -256,7 +256,7 @@ class TorchLearner(Learner):
         """The width of a representation; what lies before it is the module's own."""
         return self.out_channels
 
-    def made(self) -> dict[str, Any]:
+    def described(self) -> dict[str, Any]:
         """Return plain values that tell one module from another: who makes it, and its weights' shapes."""
         name = getattr(self.make, "__qualname__", type(self.make).__qualname__)
         module = _made(self, self.in_channels, torch.Generator())

@@ -47,10 +47,10 @@ class Vectors(NamedTuple):
         return PathSpace.of(network, self.values[:, :count], self.reach, self.smoothing)
 
 
-class Reading(NamedTuple):
-    """What is read of the entities of a network: vectors of paths for learners, and for the kernel.
+class EntityVectors(NamedTuple):
+    """The path vectors of a network's entities: those of the learners [V, d], and those of the kernel.
 
-    `source` is what the learners' vectors are made of.
+    `source` is what the learners' vectors are the first components of.
     """
 
     learned: NDArray[np.float32] | None

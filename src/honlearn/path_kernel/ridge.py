@@ -63,6 +63,10 @@ class KernelPrediction(NamedTuple):
     model: KernelModel
     terms: KernelTerms
 
+    def of_truth(self, examples: Examples) -> Rows:
+        """Return the probability of the true class of labelled entities, left out, [n]."""
+        return np.asarray(self.proba[examples.nodes, examples.labels], np.float64)
+
 
 def fit_kernel(vectors: Rows, examples: Examples, n_classes: int, seed: int) -> KernelPrediction:
     """Return class probabilities of all entities from these vectors [V, d] and the labelled ones."""

@@ -5,8 +5,9 @@ every labelled one. A score is linear in the labels,
 
     f_c(u) = Σ_j a_j(u) (1[y_j = c] − mean_c),    a(u) = k(u, Z) (K_ZX W K_XZ + λ K_ZZ)⁻¹ K_ZX W,
 
-with landmarks Z, labelled entities X and their weights W. Without its own label, that of a labelled entity is
-Σ_{j ≠ i} a_j / (1 − a_i) (1[y_j = c] − mean_c).
+with landmarks Z, labelled entities X and their weights W. Without its own term, that of a labelled entity is
+Σ_{j ≠ i} a_j / (1 − a_i) (1[y_j = c] − mean_c). The means are over all labelled entities: an own label is one
+n-th of them, which lowers its own class, so that nothing is flattered by it.
 """
 
 from __future__ import annotations

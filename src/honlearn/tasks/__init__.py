@@ -1,4 +1,7 @@
-"""Tasks: scikit-learn estimators on higher-order networks, each imported on first use."""
+"""Tasks: scikit-learn estimators on higher-order networks, each imported on first use.
+
+In: networks or paths, names and labels. Out: fitted estimators that predict, explain and are saved.
+"""
 
 from __future__ import annotations
 

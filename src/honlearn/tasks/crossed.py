@@ -1,16 +1,17 @@
 """How well each class fits a node, by the very learners that calibrate it: counts for prediction sets.
 
 In: what the learners of each component held back (:class:`honlearn.ensemble.training.Held`), what the same
-learners, in the same state, predict for every entity, the shares, and the kernel. Out: :class:`FitCounts`, by
-which a node has its p-values. This is the jackknife+ after bootstrap (Kim et al. 2020; with one learner for
-each part, the cross-conformal prediction of Vovk 2015). Example i was held back by learners L(i). With
-p_i(x, y), the prediction of these learners for node x, mixed as the model mixes,
+learners predict for every entity at the end of the search, the shares, and the kernel. Out:
+:class:`FitCounts`, by which a node has its p-values. This is the jackknife+ after bootstrap (Kim et al. 2020;
+with one learner for each part, the cross-conformal prediction of Vovk 2015). Example i was held back by
+learners L(i). With p_i(x, y), the prediction of these learners for node x, mixed as the model mixes,
 
     s_i = 1 − p_i(x_i, y_i),      p(y) = (1 + #{i : s_i ≥ 1 − p_i(x, y)}) / (n + 1).
 
 A new node and example i are compared by learners that have seen neither, so nothing has to be assumed of how
-held-back predictions differ from those of all learners after they were trained on everything. What is
-guaranteed, and what is not: ``docs/uncertainty.md``.
+held-back predictions differ from those of all learners after they were trained on everything. (The epoch may
+differ: a new node has that of the best loss on the whole held-back part, example i that which is best for the
+half it is not in.) What is guaranteed, and what is not: ``docs/uncertainty.md``.
 """
 
 from __future__ import annotations

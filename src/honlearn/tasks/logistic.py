@@ -49,7 +49,7 @@ class Logistic:
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class ChosenPenalty:
     """What held-out rows chose: C, the temperature, and the log loss of each C that was tried.
 
     held_proba, held_codes: probabilities [m, C] of the rows that were held out, with this C and temperature,
@@ -96,7 +96,7 @@ def choose_logistic(
     n_folds: int,
     seed: int,
     divided: Divided = lambda train, test: (train, test),
-) -> Choice:
+) -> ChosenPenalty:
     """Return the candidate with the least log loss on held-out rows, and the temperature that lowers it most.
 
     Rows of each class are dealt to the folds at random; once 10,000 were held out, the other folds are not
@@ -106,7 +106,7 @@ def choose_logistic(
     n_folds = min(n_folds, int(np.bincount(codes, minlength=n_classes).min()))
     if n_folds < 2:
         none = np.zeros((0, n_classes)), np.zeros(0, np.int64)
-        return Choice(candidates[0] if len(candidates) == 1 else 1.0, 1.0, (), *none)
+        return ChosenPenalty(candidates[0] if len(candidates) == 1 else 1.0, 1.0, (), *none)
     fold = _folds(codes, n_classes, n_folds, seed)
     held = np.empty((len(candidates), len(codes), n_classes))
     done = np.zeros(len(codes), np.bool_)
@@ -124,7 +124,7 @@ def choose_logistic(
     temperature = _temperature(held[best], codes, weight)
     tried = tuple(zip(candidates, map(float, losses), strict=True))
     proba = np.asarray(special.softmax(held[best] / temperature, axis=1))
-    return Choice(candidates[best], temperature, tried, proba, codes)
+    return ChosenPenalty(candidates[best], temperature, tried, proba, codes)
 
 
 def log_loss(

@@ -367,7 +367,7 @@ def _values_of(kinds: Sequence[Learner], names: Container[str]) -> dict[str, Any
         for name, value in one.get_params(deep=False).items():
             if isinstance(one, TorchLearner) and name == "make":
                 # A function has no value that could be compared; what it makes has.
-                value = one.made()
+                value = one.described()
             elif name not in names:
                 continue
             if repr(out.setdefault(name, value)) != repr(value):

@@ -26,7 +26,7 @@ from honlearn.errors import check_integer
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner
 from honlearn.learners.base import USUAL_POWER
-from honlearn.path_kernel.path_vectors import OneStep, Reading, choose_vectors
+from honlearn.path_kernel.path_vectors import EntityVectors, OneStep, choose_vectors
 from honlearn.path_kernel.ridge import KernelPrediction, fit_kernel
 from honlearn.path_kernel.terms import KernelTerms
 from honlearn.sampling.relatives import RelativeSampler
@@ -69,20 +69,20 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
     kernel_terms_: tuple[tuple[float, KernelTerms], ...] = ()
     # Which entities of the network were there in the fit.
     in_fit_: NDArray[np.bool_]
-    # What was read of each network in this fit, and what networks of the same paths have in common.
-    _readings: dict[int, Reading]
+    # The path vectors on each network in this fit, and what networks of the same paths have in common.
+    _known_vectors: dict[int, EntityVectors]
     _one_step: OneStep
 
     def _fit(self, X: Names, y: Labels, sample_weight: Weights | None) -> None:
         self.seed_ = root_seed(self.random_state)
-        self._readings, self._one_step, self._notes = {}, {}, []
+        self._known_vectors, self._one_step, self._notes = {}, {}, []
         try:
             with self._on_executor():
                 fit = self._fit_pool if self._is_auto() else self._fit_plain
                 fit(X, y, sample_weight)
             self.notes_ = tuple(self._notes)
         finally:
-            for name in ("_readings", "_one_step", "_notes", "_choice"):
+            for name in ("_known_vectors", "_one_step", "_notes", "_choice"):
                 self.__dict__.pop(name, None)
         self.n_parameters_ = sum(one.n_parameters for one in self.components_)
         self.in_fit_ = np.ones(self.network_.n_entities, bool)
@@ -129,27 +129,29 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
     ) -> NodeModel:
         return NodeModel(network, RelativeSampler(network), shape, features, self.seed_)
 
-    def _read(self, network: HigherOrderNetwork, prepared: Prepared, for_kernel: bool = True) -> Reading:
-        """Return what is read of a network's entities, made once in a fit."""
+    def _vectors_of(
+        self, network: HigherOrderNetwork, prepared: Prepared, for_kernel: bool = True
+    ) -> EntityVectors:
+        """Return the path vectors of a network's entities, made once in a fit."""
         kernel = self.parameter_object("path_kernel")
-        known = self._readings.get(id(network))
+        known = self._known_vectors.get(id(network))
         if known is not None and (known.kernel is not None or not for_kernel):
             return known
         if not kernel.vectors and not (for_kernel and kernel.share):
-            return Reading(None, None)
+            return EntityVectors(None, None)
         classes, examples = prepared
         given = (network, examples, len(classes), self.seed_, self._one_step, self._runtime().n_threads)
         learned, read = choose_vectors(*given)
         mine = learned.first(kernel.vectors) if kernel.vectors else None
-        self._readings[id(network)] = Reading(mine, read, learned)
-        return self._readings[id(network)]
+        self._known_vectors[id(network)] = EntityVectors(mine, read, learned)
+        return self._known_vectors[id(network)]
 
-    def _kernel_of(self, reading: Reading, prepared: Prepared) -> KernelPrediction | None:
+    def _kernel_of(self, found: EntityVectors, prepared: Prepared) -> KernelPrediction | None:
         """Return the kernel's prediction from the vectors of a network, None where it has no share."""
         share = self.parameter_object("path_kernel").share
-        if reading.kernel is None or (not isinstance(share, str) and share == 0):
+        if found.kernel is None or (not isinstance(share, str) and share == 0):
             return None
-        return fit_kernel(reading.kernel.values, prepared.examples, len(prepared.classes), self.seed_)
+        return fit_kernel(found.kernel.values, prepared.examples, len(prepared.classes), self.seed_)
 
     def _count_examples(self, examples: tuple[Any, ...]) -> int:
         return len(self._prepare(*examples).examples)
@@ -158,7 +160,9 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         self, examples: tuple[Any, ...], candidate: Candidate, learners: Sequence[int]
     ) -> list[Searched]:
         prepared, network = self._prepare(*examples), candidate.network
-        features = check.user_features(self.features, network, self._read(network, prepared, False).learned)
+        features = check.user_features(
+            self.features, network, self._vectors_of(network, prepared, False).learned
+        )
         shape, run = self._shape(len(prepared.classes), candidate.kinds, network), self._runtime()
         options = self._options(shape, len(prepared.examples), self._judging())
         model = self._model_on(network, shape, features)
@@ -177,20 +181,20 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
     def _train_one(self, prepared: Prepared) -> None:
         """Train all learners on the network that was given or chosen: one component."""
         classes, known = prepared
-        reading = self._read(self.network_, prepared)
-        self.path_vectors_ = reading.learned
+        found = self._vectors_of(self.network_, prepared)
+        self.path_vectors_ = found.learned
         shape = self._shape(len(classes))
         options, run, model = self._options(shape, len(known)), self._runtime(), self._model(shape)
         size = self._group_size(model, len(known), options)
         with run.threads():
             marks = lambda p: self._fingerprint(p, known.arrays())  # noqa: E731
             fitted = model.fit(run, known, options, marks, size, self._workers)
-        kernel = self._kernel_of(reading, prepared)
+        kernel = self._kernel_of(found, prepared)
         self._resolve_kernel(kernel, fitted, known)
-        self.kernel_parts_ = KernelPart.of({"": (self.network_, reading.kernel, kernel)}, {"": 1.0})
+        self.kernel_parts_ = KernelPart.of({"": (self.network_, found.kernel, kernel)}, {"": 1.0})
         self.classes_ = classes
-        vectors, space = self.path_vectors_, reading.space(self.network_)
-        self.components_ = [Component.of(model, fitted.state, 1.0, fitted.best_epochs, vectors, space)]
+        given = (fitted.state, 1.0, fitted.best_epochs, found.learned, found.space(self.network_))
+        self.components_ = [Component.of(model, *given)]
         self._describe([fitted], shape, options)
         self._calibrate([fitted], known)
 
@@ -227,8 +231,7 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         else:
             learned = held.HeldOutScore(key="learners", n_examples=len(examples))
             learned.add(fitted.held)
-            of_truth = kernel.proba[examples.nodes, examples.labels].astype(np.float64)
-            parts = [held.pooled_votes(learned.votes()), of_truth]
+            parts = [held.pooled_votes(learned.votes()), kernel.of_truth(examples)]
             weights = examples.weights.astype(np.float64)
             shares = with_less_kernel(stacked_shares(parts, weights, self.seed_), 1)
             self.kernel_share_ = float(shares[1])
@@ -245,11 +248,14 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
             self.network_ = networks[-1][1]
             self._train_one(prepared)
             return
-        kernels = {key: self._kernel_of(self._read(hon, prepared), prepared) for key, hon in networks}
+        kernels = {key: self._kernel_of(self._vectors_of(hon, prepared), prepared) for key, hon in networks}
         share = self.parameter_object("path_kernel").share
         pool = Pool(
             self._choice,
-            [Place(key, hon, _of_truth(kernels[key], known)) for key, hon in networks],
+            [
+                Place(key, hon, None if one is None else one.of_truth(known))
+                for (key, hon), one in zip(networks, kernels.values(), strict=True)
+            ],
             known.weights.astype(np.float64),
             check_integer(self._owner, "n_learners", self.n_learners, 1),
             self._round_size(),
@@ -258,7 +264,7 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         )
         selected = pool.select()
         self._mix_kernels(selected, kernels)
-        read = {key: (hon, self._read(hon, prepared).kernel, kernels[key]) for key, hon in networks}
+        read = {key: (hon, self._vectors_of(hon, prepared).kernel, kernels[key]) for key, hon in networks}
         self.kernel_parts_ = KernelPart.of(read, selected.kernel_shares)
         self.classes_ = classes
         self._train_components(selected, prepared, training, examples)
@@ -320,11 +326,10 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         for number, (candidate, count, share) in enumerate(selected.components):
             # Beside a kernel that predicts alone, learners have nothing to share.
             part = share / learned if learned > 0 else 1 / len(selected.components)
-            reading = self._read(candidate.network, prepared, False)
-            vectors = reading.learned
+            found = self._vectors_of(candidate.network, prepared, False)
             whole = self._shape(len(prepared.classes), candidate.kinds, candidate.network)
             shape = dataclasses.replace(whole, n_learners=count)
-            features = check.user_features(self.features, candidate.network, vectors)
+            features = check.user_features(self.features, candidate.network, found.learned)
             model = self._model_on(candidate.network, shape, features)
             options = self._component_options(shape, len(known), training, number)
             with run.threads():
@@ -338,12 +343,12 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
                     self._group_size(model, len(known), options),
                     self._workers,
                 )
-            space = reading.space(candidate.network)
-            components.append(Component.of(model, fitted.state, part, fitted.best_epochs, vectors, space))
+            given = (fitted.state, part, fitted.best_epochs, found.learned, found.space(candidate.network))
+            components.append(Component.of(model, *given))
             results.append(fitted)
             candidate.searched.clear()
             forget_checkpoints(shape, options)
-        self.components_ = components
+        self.components_, self.path_vectors_ = components, components[0].path_vectors
         used = [one.model.network for one in sorted(components, key=lambda one: -one.share)]
         self.network_ = next((hon for hon in used if hon.n_conditional), used[0])
         parts = selected.components
@@ -393,10 +398,3 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         self.history_ = pd.DataFrame(rows)
         self.best_epochs_ = np.concatenate([fitted.best_epochs for fitted in results])
         self._forget_checkpoints(shape, options)
-
-
-def _of_truth(kernel: KernelPrediction | None, examples: Examples) -> NDArray[np.float64] | None:
-    """Return the probability that the kernel gives to the true class of each example, left out."""
-    if kernel is None:
-        return None
-    return np.asarray(kernel.proba[examples.nodes, examples.labels], np.float64)

@@ -6,7 +6,7 @@ that predicts classes, probabilities, the prediction of each member, and how far
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -167,8 +167,6 @@ class DGEClassifier(NodeFitting):
             The weight of each example; None is 1 for all.
         """
         clock = Clock()
-        # Examples are read more than once, which an iterator does not survive.
-        X, y = (list(given) if isinstance(given, Iterator) else given for given in (X, y))
         self._fit(X, y, sample_weight)
         classes, known = self._prepare(X, y, sample_weight)
         facts, held = clock.facts("nodes", classes[known.labels], known.nodes), self.held_back_.known()

@@ -7,7 +7,7 @@ contract asks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -131,8 +131,6 @@ def node_codes(owner: str, hon: HigherOrderNetwork, nodes: Names, what: str) -> 
     """Return the entity codes of node names, or one error that lists those the network does not have."""
     if isinstance(nodes, (str, bytes)):
         raise InputError(f"{owner}.{what} takes a list of node names, got the single name {nodes!r}")
-    if isinstance(nodes, Iterable) and not (hasattr(nodes, "to_numpy") or hasattr(nodes, "__array__")):
-        nodes = list(nodes)
     names = np.asarray(nodes, dtype=object) if not hasattr(nodes, "to_numpy") else nodes.to_numpy()
     if names.ndim == 2 and names.shape[1] == 1:
         names = names[:, 0]

@@ -25,7 +25,7 @@ from honlearn.tasks.loading import read_classes, read_parameters, read_table
 from honlearn.tasks.logistic import Logistic
 from honlearn.tasks.path_grams import PathGrams
 from honlearn.tasks.path_sets import LABELS, SCORES, PathCalibration
-from honlearn.tasks.storage import ADVICE, NETWORK, WEIGHTS, plain, read_tensors, write_model
+from honlearn.tasks.storage import ADVICE, NETWORK, WEIGHTS, plain, plain_classes, read_tensors, write_model
 
 if TYPE_CHECKING:
     from honlearn.tasks.path_classifier import PathClassifier
@@ -39,11 +39,10 @@ _MOST = 1e100
 def save_path_classifier(model: PathClassifier, folder: str | os.PathLike[str]) -> None:
     """Write a fitted classifier of paths to `folder`."""
     given = model.get_params(deep=False)
-    text = model.classes_.dtype.kind in "OU"
     config = {
         "parameters": {name: plain(value) for name, value in given.items() if name not in _LEFT_OUT},
         "seed": model.seed_,
-        "classes": {"dtype": "str" if text else model.classes_.dtype.str, "values": plain(model.classes_)},
+        "classes": plain_classes(model.classes_),
         "C": float(model.C_),
         "temperature": float(model.temperature_),
         "reading": {name: plain(value) for name, value in model.reading_.items()},

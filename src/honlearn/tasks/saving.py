@@ -45,6 +45,8 @@ from honlearn.tasks.storage import (
     WEIGHTS,
     SavedCounts,
     plain,
+    plain_classes,
+    plain_rows,
     read_config,
     read_tensors,
     write_model,
@@ -52,8 +54,6 @@ from honlearn.tasks.storage import (
 from honlearn.tasks.update_storage import UPDATE, restore_update, update_config, update_tensors
 
 if TYPE_CHECKING:
-    import pandas
-
     from honlearn.hon.network import HigherOrderNetwork
     from honlearn.tasks.links import DGELinkPredictor
     from honlearn.tasks.nodes import DGEClassifier
@@ -73,19 +73,18 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
     kept = {
         name: plain(value) for name, value in model.get_params(deep=False).items() if name not in _LEFT_OUT
     }
-    text = model.classes_.dtype.kind in "OU"
     config = {
         "parameters": kept,
         "seed": model.seed_,
-        "classes": {"dtype": "str" if text else model.classes_.dtype.str, "values": plain(model.classes_)},
+        "classes": plain_classes(model.classes_),
         "best_epochs": plain(model.best_epochs_),
-        "history": _rows(model.history_),
+        "history": plain_rows(model.history_),
         "kernel_share": model.kernel_share_,
     }
     if hasattr(model, "edge_power_"):
         config["edge_power"] = model.edge_power_
     if hasattr(model, "selection_results_"):
-        config[_RESULTS] = _rows(model.selection_results_)
+        config[_RESULTS] = plain_rows(model.selection_results_)
     tensors = feature_tensors(model.features, model.network_)
     if model.kernel_proba_ is not None:
         tensors[_KERNEL] = torch.from_numpy(model.kernel_proba_)
@@ -110,12 +109,6 @@ def save_classifier(model: DGEClassifier | DGELinkPredictor, folder: str | os.Pa
         counts = counts.load() if counts.path.is_file() else None
     facts = getattr(model, "fit_facts_", None)
     write_model(folder, type(model).__name__, config, tensors, model.network_, other, facts, counts)
-
-
-def _rows(table: pandas.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a table for JSON, which has no NaN: what a row does not have is null."""
-    rows = table.to_dict("records")
-    return [{str(k): None if value != value else plain(value) for k, value in row.items()} for row in rows]
 
 
 def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:

@@ -14,10 +14,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors.torch import save as as_safetensors
 from sklearn.base import BaseEstimator
 
@@ -43,6 +44,9 @@ from honlearn.tasks.model_folder import WEIGHTS as WEIGHTS
 from honlearn.tasks.model_folder import read_config as read_config
 from honlearn.tasks.settings import Pairs, PathKernel, PlainPairs, Structure, Training
 from honlearn.writing.atomic import atomic_folder, move_files
+
+if TYPE_CHECKING:
+    import pandas
 
 # Parameters of this machine and this run only, and code, which a folder never holds.
 _OF_THIS_RUN = ("checkpoint", "device", "make")
@@ -169,6 +173,18 @@ def plain(value: object) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     return value
+
+
+def plain_classes(classes: NDArray[Any]) -> dict[str, Any]:
+    """Return classes as a config holds them, for :func:`honlearn.tasks.loading.read_classes`."""
+    dtype = "str" if classes.dtype.kind in "OU" else classes.dtype.str
+    return {"dtype": dtype, "values": plain(classes)}
+
+
+def plain_rows(table: pandas.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table for JSON, which has no NaN: what a row does not have is null."""
+    rows = table.to_dict("records")
+    return [{str(k): None if value != value else plain(value) for k, value in row.items()} for row in rows]
 
 
 def unplain(value: object, where: str) -> Any:
