@@ -74,4 +74,38 @@ EQUIVALENT: dict[str, dict[tuple[str, str, str], str]] = {
             "of_kernel < _MOST_KERNEL",
         ): "at three quarters exactly the bound changes nothing",
     },
+    "honlearn.sampling.pairs": {
+        (
+            "while len(found) < count:",
+            "len(found) < count",
+            "len(found) <= count",
+        ): "what one more round would add is cut off",
+        (
+            "some = random.integers(0, n_entities, (2 * (count - len(found)) + 16, 2), dtype=np.int32)",
+            "2 * (count - len(found))",
+            "3 * (count - len(found))",
+        ): "how many pairs are tried at once is a matter of speed; any number is as uniform",
+        (
+            "some = random.integers(0, n_entities, (2 * (count - len(found)) + 16, 2), dtype=np.int32)",
+            "count - len(found)",
+            "count + len(found)",
+        ): "how many pairs are tried at once is a matter of speed; any number is as uniform",
+        (
+            "some = random.integers(0, n_entities, (2 * (count - len(found)) + 16, 2), dtype=np.int32)",
+            "2 * (count - len(found)) + 16",
+            "2 * (count - len(found)) + 17",
+        ): "how many pairs are tried at once is a matter of speed; any number is as uniform",
+        (
+            "some = random.integers(0, n_entities, (2 * (count - len(found)) + 16, 2), dtype=np.int32)",
+            "(2 * (count - len(found)) + 16, 2)",
+            "(2 * (count - len(found)) + 16, 3)",
+        ): "a third number of each trial is not read",
+    },
+    "honlearn.experiments.significance": {
+        (
+            "return None if self.error is None else abs(self.difference) <= 2 * self.error + 1e-12",
+            "abs(self.difference) <= 2 * self.error + 1e-12",
+            "abs(self.difference) < 2 * self.error + 1e-12",
+        ): "1e-12 stands for rounding; no difference of scores lies exactly at its edge",
+    },
 }
