@@ -7,7 +7,6 @@ are docstrings, annotations, decorators, and the text of messages.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -45,7 +44,7 @@ def mutants(source: str) -> Iterator[Mutant]:
     tree, lines = ast.parse(source), ["", *source.splitlines()]
     for number, (_, node) in enumerate(_places(tree)):
         for change in _changes(node):
-            fresh = copy.deepcopy(tree)
+            fresh = ast.parse(source)  # several times as fast as a copy
             parent, target = list(_places(fresh))[number]
             in_context = isinstance(target, ast.Constant) and not isinstance(parent, ast.Module)
             before = _shown(parent if in_context else target)

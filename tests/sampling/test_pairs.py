@@ -185,6 +185,24 @@ def test_unlinked_pairs_are_uniform() -> None:
     assert chisquare(observed).pvalue > 1e-3
 
 
+class Lists(np.random.Generator):
+    """Cannot try pairs, so that all of them have to be listed."""
+
+    def integers(self, *args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("a pair is tried")
+
+
+def test_all_pairs_are_listed_where_trying_might_take_long() -> None:
+    taken, bits = np.empty(0, np.int64), np.random.PCG64(0)
+    # Of 6 entities there are 30 pairs, fewer than four times 8.
+    assert len(draw_unlinked(Lists(bits), 8, 6, taken)) == 8
+    with pytest.raises(AssertionError, match="a pair is tried"):
+        draw_unlinked(Lists(bits), 7, 6, taken)
+    # Of 5 there are 20, four times 5.
+    with pytest.raises(AssertionError, match="a pair is tried"):
+        draw_unlinked(Lists(bits), 5, 5, taken)
+
+
 def test_too_few_unlinked_pairs_is_said() -> None:
     taken = np.array([1])
     assert count_unlinked(3, taken) == 5

@@ -74,3 +74,12 @@ def test_only_the_ratios_of_weights_count() -> None:
     assert choose_temperature(flat, truth, 1e-4 * weights) == pytest.approx(found, rel=1e-3)
     # Where no example has any weight, nothing tells of a better one.
     assert choose_temperature(flat, truth, np.zeros(200)) == 1.0
+
+
+def test_every_example_is_judged_wherever_it_stands() -> None:
+    # The first ones are right less often than predicted, all others more often.
+    proba = np.tile([[0.7, 0.3]], (500, 1)).astype(np.float32)
+    truth = np.concatenate([np.arange(25) % 2, np.zeros(475, np.int64)])
+    found = choose_temperature(proba, truth, np.ones(500))
+    assert found < 0.5
+    assert choose_temperature(proba[::-1], truth[::-1], np.ones(500)) == pytest.approx(found, rel=1e-3)
