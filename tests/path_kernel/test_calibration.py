@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.optimize import check_grad
 from scipy.special import log_softmax
 
-from honlearn.path_kernel import calibration as module
 from honlearn.path_kernel.calibration import Rows, calibrate
 
 Codes = NDArray[np.int64]
@@ -27,7 +26,7 @@ def slopes(scores: Rows, labels: Codes, weights: Rows, monkeypatch: pytest.Monke
 
     seen: list[tuple] = []  # type: ignore[type-arg]
     with monkeypatch.context() as patch:
-        patch.setattr(module.optimize, "minimize", instead)
+        patch.setattr("scipy.optimize.minimize", instead)
         with pytest.raises(StopIteration, match=r"^$"):
             calibrate(scores, labels, weights)
     ((loss, start),) = seen
