@@ -81,7 +81,7 @@ def test_memory_changes_the_ranks() -> None:
         ({"damping": "x"}, "'damping'.*Got 'x'"),
         ({"tolerance": -1}, "'tolerance'.*Got -1"),
         ({"max_iterations": 0}, "'max_iterations'.*at least 1"),
-        ({"by": "family"}, "'by' parameter.*'entity', 'node'"),
+        ({"by": "family"}, "'by' parameter of pagerank.*'entity', 'node'"),
     ],
 )
 def test_refused(options: dict[str, object], message: str) -> None:

@@ -35,9 +35,7 @@ def test_a_file_stays_open_until_a_read_in_another_thread_is_done(tmp_path: Path
     assert stream.read() == b""
 
 
-def test_arrow_reads_no_more_when_a_table_was_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arrow_reads_no_more_when_a_table_was_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread of Arrow that still reads when the interpreter ends would abort the process."""
     file, ended = tmp_path / "events.csv", []
     file.write_text("user,time,page\n" + "u1,1,home\n" * 800_000)

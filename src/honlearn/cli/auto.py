@@ -34,11 +34,22 @@ Auto = Annotated[
     ),
 ]
 Order = Annotated[
-    int | None, _option("--order", "Of paths: highest order of the network (2); with --auto, how far back to look at most (3).", "K")
+    int | None,
+    _option(
+        "--order",
+        "Of paths: highest order of the network (2); with --auto, how far back to look at most (3).",
+        "K",
+    ),
 ]
-Tau = Annotated[float | None, _option("--tau", "Of paths: GrowHON's rule with this tau; with --auto, this tau instead of the best.", "T")]
+Tau = Annotated[
+    float | None,
+    _option(
+        "--tau", "Of paths: GrowHON's rule with this tau; with --auto, this tau instead of the best.", "T"
+    ),
+]
 MinSupport = Annotated[
-    int | None, _option("--min-support", "Of paths: this least support; with --auto, instead of the best.", "M")
+    int | None,
+    _option("--min-support", "Of paths: this least support; with --auto, instead of the best.", "M"),
 ]
 
 
@@ -57,7 +68,7 @@ class Choice:
 
         `grown`: without --auto, a network is grown from `source` by the rule of the options.
         """
-        from honlearn.cli.grown import NETWORKS_ALONE
+        from honlearn.cli.kinds import NETWORKS_ALONE
         from honlearn.errors import InputError, ParameterError, check_integer, check_real, listed
 
         fixed = {"order": self.order, "tau": self.tau, "min_support": self.min_support}

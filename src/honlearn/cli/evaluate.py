@@ -151,6 +151,8 @@ def evaluate(
     from honlearn.cli.inputs import check_labels, check_there
     from honlearn.results.networks import network_key
 
+    words.check_task(task, ("nodes", "links", "next", "paths"))
+    words.check_input(input)
     input = network_key(input)
     if task == "nodes" or not network.is_dir():  # others may take a data set's folder
         check_there(network)
@@ -197,22 +199,26 @@ def evaluate(
         return
     _refuse({"--split-at": split_at}, "next or links", "nodes are tested by --folds")
     from_paths = _node_paths(network, paths, order, reading)
+    from honlearn.experiments.registry import find_model
+    from honlearn.labels import read_labels
+
+    # What needs no torch is checked before it is imported, which takes seconds.
+    entries = list({entry.name: entry for entry in (find_model(name, task) for name in model)}.values())
+    words.check_owners(set_, entries)
+    for entry in entries:
+        words.check_keys(set_, entry, entries)
+    split = chosen_folds(folds, folds_file)
+    nodes, classes = read_labels(words.needed_labels(labels), label_column, node_column)
     from honlearn.cli.run_tables import in_order, print_run, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import reporter
     from honlearn.experiments import evaluate as engine
     from honlearn.experiments.artefacts import keep_facts
     from honlearn.experiments.machine import machine
-    from honlearn.experiments.registry import find_model
     from honlearn.hon.formats import load_network
-    from honlearn.labels import read_labels
     from honlearn.results.summary import summarise, write_summary
 
-    entries = list({entry.name: entry for entry in (find_model(name, task) for name in model)}.values())
-    words.check_owners(set_, entries)
     specs = [engine.ModelSpec(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
-    split = chosen_folds(folds, folds_file)
-    nodes, classes = read_labels(words.needed_labels(labels), label_column, node_column)
     if from_paths:
         counts, source = _grown(network, order, reading)
     else:
@@ -260,7 +266,9 @@ def _node_paths(source: Path, paths: Path | None, order: int | None, reading: Ma
             )
         return False
     if paths is not None:
-        raise ParameterError(f"--paths {paths} is for a network, and {source} holds paths; give one of the two")
+        raise ParameterError(
+            f"--paths {paths} is for a network, and {source} holds paths; give one of the two"
+        )
     return True
 
 

@@ -39,6 +39,10 @@ def explain(
     from honlearn.cli.inputs import check_model
 
     check_model(model)
+    if paths is None:
+        from honlearn.cli.known_names import check_explained
+
+        check_explained(model, node, other, label)
     from honlearn.baselines.saving import load_model
     from honlearn.errors import ParameterError
 

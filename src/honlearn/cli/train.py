@@ -80,6 +80,7 @@ def train(
     from honlearn.labels import read_labels
     from honlearn.paths.files import find_files
 
+    words.check_task(task, ("nodes", "links", "paths"))
     entry = None if task == "paths" else find_model(model, task)
     # What needs no torch is checked before it is imported, which takes seconds.
     check_folder(output, force)
@@ -87,6 +88,8 @@ def train(
     labelled: tuple[list[str], list[str]] = ([], [])
     if task == "nodes":
         labelled = read_labels(words.needed_labels(labels), label_column, node_column)
+    if entry is not None:
+        words.check_keys(set_, entry)
     if executor is not None:
         read_spec(executor)
     if memory is not None:

@@ -52,7 +52,7 @@ def pagerank(
     teleport = np.zeros(network.n_nodes)
     teleport[: network.n_entities] = 1.0 / max(network.n_entities, 1)
     stay = _stationary(network, "pagerank", damping, teleport, tolerance, max_iterations)
-    return node_table(network, {"pagerank": stay}, by)
+    return node_table(network, {"pagerank": stay}, by, "pagerank")
 
 
 def visits(
@@ -84,14 +84,19 @@ def visits(
     stay = _stationary(network, "visits", damping, teleport, tolerance, max_iterations)
     along = np.zeros(network.n_nodes)
     _push(network.indptr, network.indices, _shares(network), stay, along)
-    return node_table(network, {"visits": along / along.sum()}, by)
+    return node_table(network, {"visits": along / along.sum()}, by, "visits")
 
 
-def node_table(network: HigherOrderNetwork, values: dict[str, NDArray[Any]], by: str) -> pandas.DataFrame:
-    """Return a table of values [N] that add up over the nodes of an entity, greatest of the first on top."""
+def node_table(
+    network: HigherOrderNetwork, values: dict[str, NDArray[Any]], by: str, owner: str
+) -> pandas.DataFrame:
+    """Return a table of values [N] that add up over the nodes of an entity, greatest of the first on top.
+
+    `owner` is the function that a message names.
+    """
     import pandas as pd
 
-    check_choice("node_table", "by", by, ("entity", "node"))
+    check_choice(owner, "by", by, ("entity", "node"))
     if by == "entity":
         size, base = network.n_entities, network.base
         columns: dict[str, Any] = {"entity": list(network.vocabulary.names)}
