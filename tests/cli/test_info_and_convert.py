@@ -87,7 +87,7 @@ def test_labels_beside_paths_describe_the_network_grown_from_them(tmp_path: Path
 def test_formats_that_are_written_only_are_told(net: str, tmp_path: Path, suffix: str) -> None:
     file = tmp_path / f"net{suffix}"
     run("convert", net, str(file))
-    with pytest.raises(InputError, match="is written only; networks are read from .hon, .txt, .parquet"):
+    with pytest.raises(InputError, match=r"is written only; networks are read from \.hon, \.txt, \.parquet"):
         run("info", str(file))
 
 

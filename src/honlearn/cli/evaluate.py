@@ -118,8 +118,8 @@ def evaluate(
         int | None,
         typer.Option(
             min=1,
-            help="Next: models of orders 1 up to this are compared (3). Nodes, links: order of a network that "
-            "is grown from PATHS (2).",
+            help="Next: models of orders 1 up to this are compared (3). Nodes, links: order of a network "
+            "that is grown from PATHS (2).",
         ),
     ] = None,
     keep_isolated: Annotated[
@@ -220,10 +220,10 @@ def evaluate(
 
     specs = [engine.ModelSpec(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
     if from_paths:
-        counts, source = _grown(network, order, reading)
+        known, grown = _grown(network, order, reading)
+        data = engine.NodeData.of(grown, nodes, classes, input, known)
     else:
-        counts, source = chosen_from(paths, input), load_network(network)
-    data = engine.NodeData.of(source, nodes, classes, input, counts)
+        data = engine.NodeData.of(load_network(network), nodes, classes, input, chosen_from(paths, input))
     grid = engine.plan(data, specs, split, range(seed, seed + seeds))
     notes = _notes(data, split, input) + _left_out(data, specs)
     for note in notes:

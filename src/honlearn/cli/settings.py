@@ -133,7 +133,7 @@ def parse_settings(words: Iterable[str] | None, entry: Entry, others: Sequence[E
 
 
 def check_keys(words: Iterable[str] | None, entry: Entry, others: Sequence[Entry] = ()) -> None:
-    """Raise unless the model has every key that `words` set, and the learner that they name; without torch."""
+    """Raise unless the model has every key, and the learner, that `words` set; torch is not imported."""
     from honlearn.tasks.flat_names import LEARNER, check_field
 
     for word, key, text in _own_words(words, entry):

@@ -1,8 +1,8 @@
-"""``honlearn train NET|PATHS LABELS -o MODEL``: fit a model on every labelled node, or on links, and save it.
+"""``honlearn train NET|PATHS LABELS -o MODEL``: fit a model on labelled nodes, or on links, and save it.
 
-In: a network file, or path data that one is grown from, and a CSV of classes (for links: none, or a CSV of pairs). Out:
-a model folder that ``predict`` reads on its own. A training that was killed and is started with the same
-words goes on from its last checkpoint, to the same model.
+In: a network file, or path data that one is grown from, and a CSV of classes (for links: none, or a CSV of
+pairs). Out: a model folder that ``predict`` reads on its own. A training that was killed and is started with
+the same words goes on from its last checkpoint, to the same model.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ FILE = "data/keywords.json"
 
 @dataclass(frozen=True)
 class Keywords:
-    """What can be set of one model: flat names, fields by group, other words, and kinds of learner by name."""
+    """What can be set of one model: flat names, fields by group, other words, kinds of learner."""
 
     names: tuple[str, ...]
     groups: Mapping[str, tuple[str, ...]]

@@ -32,8 +32,8 @@ def as_labels(
         pairs = list(zip(*labels, strict=True))
     else:
         raise InputError(
-            f"labels must be a CSV file, a dictionary, a table or series of pandas, a table of Polars, or (nodes, classes). Got "
-            f"{type(labels).__name__} instead"
+            "labels must be a CSV file, a dictionary, a table or series of pandas, a table of Polars, or "
+            f"(nodes, classes). Got {type(labels).__name__} instead"
         )
     kept = [(str(node), str(label).strip()) for node, label in pairs if not is_missing(label)]
     kept = [(node, label) for node, label in kept if label]

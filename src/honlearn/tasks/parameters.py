@@ -7,7 +7,7 @@ contract asks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -141,7 +141,7 @@ def node_codes(owner: str, hon: HigherOrderNetwork, nodes: Names, what: str) -> 
 
 
 def _array(values: Any, dtype: type | None = None) -> NDArray[Any]:
-    """Return what a user handed over as an array: a list, a column of a table, anything that iterates once.
+    """Return what a user handed over as an array: a list, or a column of a table.
 
     NumPy would turn a missing label among texts into the text ``nan``.
     """
@@ -149,8 +149,6 @@ def _array(values: Any, dtype: type | None = None) -> NDArray[Any]:
         values = values.to_pylist()
     elif hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy())
-    elif isinstance(values, Iterator):
-        values = list(values)
     if isinstance(values, (list, tuple)) and any(isinstance(one, float) for one in values):
         kinds = {type(one) for one in values}
         dtype = object if str in kinds else dtype
