@@ -228,6 +228,15 @@ FAILS = COMMAND.replace("assert not end.code, end.code", "assert end.code == 2, 
         "train {0}/net.hon {0}/no.csv -o {0}/out",
         "train {0}/net.hon {0}/labels.csv --label-column no -o {0}/out",
         "train {0}/net.hon {0}/labels.csv --model no -o {0}/out",
+        "train {0}/net.hon {0}/labels.csv --task no -o {0}/out",
+        "train {0}/net.hon {0}/labels.csv --set n_learnrs=2 -o {0}/out",
+        "train {0}/net.hon {0}/labels.csv --set learner=no -o {0}/out",
+        "train {0}/net.hon {0}/labels.csv --set training.max_epoch=2 -o {0}/out",
+        "evaluate {0}/net.hon {0}/labels.csv --model gcn --set no=2 -o {0}/out",
+        "evaluate {0}/net.hon {0}/labels.csv --model gcn --input no -o {0}/out",
+        "evaluate {0}/net.hon {0}/labels.csv --model gcn --folds no -o {0}/out",
+        "evaluate {0}/net.hon --model gcn -o {0}/out",
+        "learn {0}/paths.txt {0}/labels.csv --set no=2 -o {0}/out",
     ],
 )
 def test_errors_in_words_and_files_are_told_before_anything_heavy_is_loaded(
@@ -235,7 +244,36 @@ def test_errors_in_words_and_files_are_told_before_anything_heavy_is_loaded(
 ) -> None:
     (tmp_path / "net.hon").write_bytes(b"")
     (tmp_path / "labels.csv").write_text("node,label\nA,x\n")
+    (tmp_path / "paths.txt").write_text("A B\n")
     assert not loaded_by(FAILS, *words.format(tmp_path).split()) & {*HEAVY, "numba", "pandas", "scipy"}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model of nodes and one of links."""
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "paths.txt").write_text("A C D\nB C E\nD A B\nE B A\n" * 5)
+    (folder / "labels.csv").write_text("node,label\nA,x\nB,y\nC,x\nD,y\n")
+    fast = "--set learner=sage n_learners=1 max_epochs=1 n_threads=1"
+    for words in (f"{folder}/labels.csv -o {folder}/nodes", f"--task links -o {folder}/links"):
+        loaded_by(COMMAND, "train", f"{folder}/paths.txt", *words.split(), *fast.split())
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "predict {0}/nodes --nodes A,no",
+        "predict {0}/links --node no",
+        "predict {0}/links --pairs {0}/labels.csv",
+        "explain {0}/nodes no",
+        "explain {0}/nodes A --label no",
+        "explain {0}/links A no",
+        "report {0}/nodes --labels {0}/no.csv",
+    ],
+)
+def test_names_that_a_model_lacks_are_told_before_torch_is_loaded(models: Path, words: str) -> None:
+    assert not loaded_by(FAILS, *words.format(models).split()) & HEAVY
 
 
 def test_all_that_a_network_does_does_not_load_torch(tmp_path: Path) -> None:

@@ -69,6 +69,18 @@ def read_labels(
     return list(known), list(known.values())
 
 
+def is_missing(value: object) -> bool:
+    """Return whether a value of a table stands for none: None, NaN, NaT or NA.
+
+    >>> [is_missing(value) for value in (None, float("nan"), "nan", 0)]
+    [True, True, False, False]
+    """
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # neither true nor false, as pandas.NA
+        return True
+
+
 def csv_rows(source: Path, separator: str | None = None) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a CSV (or TSV) file that are not empty, each with its line number."""
     if source.is_dir():

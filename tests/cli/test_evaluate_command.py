@@ -133,7 +133,7 @@ def test_rare_classes_are_named(honlearn: Run, files: Files, tmp_path: Path) -> 
         (["--model", "dge-bag", "--folds", "15"], "15 folds, but the largest class has 9 labelled nodes"),
         (["--model", "dge-bag", "--folds", "3", "--folds-file", "x.json"], "give one of the two"),
         (["--model", "dge-bag", "--folds-file", "x.json"], "x.json: no such file"),
-        (["--model", "dge-bag", "--input", "g2"], "'g1', 'both', 'auto', 'all'. Got 'g2'"),
+        (["--model", "dge-bag", "--input", "g2"], "higher-order, first-order, both, auto, all. Got 'g2'"),
         (["--model", "dge-bag", "--set", "dge-pool:n_learners=2"], "'dge-pool' does not take part"),
         (["--model", "dge-bag", "--set", "n_learners=no"], "must be a whole number"),
     ],

@@ -67,7 +67,28 @@ def test_paths_given_for_a_network_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "paths.txt").write_text("A C D\nB C E\n")
     (tmp_path / "labels.csv").write_text("node,label\nA,x\n")
     with pytest.raises(InputError, match=r"paths\.txt:1: weight 'D' is not a number; .*grown first"):
-        run("info", str(tmp_path / "paths.txt"), str(tmp_path / "labels.csv"))
+        run("convert", str(tmp_path / "paths.txt"), str(tmp_path / "net.hon"))
+
+
+def test_labels_beside_paths_describe_the_network_grown_from_them(tmp_path: Path) -> None:
+    (tmp_path / "paths.txt").write_text("A C D\nB C E\n" * 30)
+    (tmp_path / "events.csv").write_text(
+        "trip,stop\n" + "".join(f"{i},{stop}\n" for i in range(60) for stop in ("ACD", "BCE")[i % 2])
+    )
+    (tmp_path / "labels.csv").write_text("node,label\nA,x\nC,x\nD,y\n")
+    hl.grow(tmp_path / "paths.txt").save(tmp_path / "net.hon")
+    wanted = json.loads(run("info", str(tmp_path / "net.hon"), str(tmp_path / "labels.csv"), "--json"))
+    for source, more in (("paths.txt", ()), ("events.csv", ("--sequence", "trip", "--entity", "stop"))):
+        words = (str(tmp_path / source), str(tmp_path / "labels.csv"), *more, "--json")
+        assert json.loads(run("info", *words)) == wanted
+
+
+@pytest.mark.parametrize("suffix", [".net", ".graphml", ".gexf"])
+def test_formats_that_are_written_only_are_told(net: str, tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"net{suffix}"
+    run("convert", net, str(file))
+    with pytest.raises(InputError, match=r"is written only; networks are read from \.hon, \.txt, \.parquet"):
+        run("info", str(file))
 
 
 def test_labels_of_paths_are_told_to_need_a_network(net: str, tmp_path: Path) -> None:

@@ -201,7 +201,9 @@ def test_evaluate_next_reads_tables_and_divides_them_by_time(honlearn: Run, tmp_
         refused = honlearn(*words, *more)
         assert (refused.code, refused.err.count("\n")) == (2, 1)
         assert message in refused.err
-    plain = honlearn(*words[:4], "--task", "nodes", "--sequence", "who", "--model", "dge-bag")
-    assert (plain.code, "--sequence is for --task next" in plain.err) == (2, True)
+    plain = honlearn(*words[:4], "--task", "nodes", "--split-at", "3", "--model", "dge-bag")
+    assert (plain.code, "--split-at is for --task next or links" in plain.err) == (2, True)
+    bare = honlearn(*words[:4], "--task", "nodes", "--sequence", "who", "--model", "dge-bag")
+    assert (bare.code, "--task nodes needs LABELS" in bare.err) == (2, True)
     folder = honlearn("evaluate", tmp_path, *words[2:6], "--model", "popular", "--split-at", "3")
     assert (folder.code, "data set's folder" in folder.err) == (2, True)

@@ -187,7 +187,7 @@ def test_errors_are_one_line(honlearn: Run, files: Files, tmp_path: Path) -> Non
     foreign.write_text("node,label\nx,a\ny,b\n")
     cases = {
         ("--model", "dge-bog"): "no model 'dge-bog'; there are dge-concat",
-        ("--task", "edges"): "must be one of 'nodes', 'links'. Got 'edges' instead",
+        ("--task", "edges"): "--task must be one of nodes, links, paths. Got 'edges' instead",
         ("--set", "n_lerners=3"): "did you mean 'n_learners'?",
         ("--set", "learner=gta"): "did you mean 'gat'?",
         ("--set", "learner=gat", "fan_outs=8,2"): "GAT has no 'fan_outs'; there are ",

@@ -21,6 +21,9 @@ def test_every_form(tmp_path) -> None:
     assert as_labels(table) == WANTED
     assert as_labels(table.set_index("place")["kind"]) == WANTED
     assert as_labels((["A", "B"], ["x", "y"])) == WANTED
+    assert as_labels(table.astype({"kind": "string"})) == WANTED  # with NA
+    polars = pytest.importorskip("polars")
+    assert as_labels(polars.DataFrame(table)) == WANTED
 
 
 def test_columns_that_are_not_there(tmp_path) -> None:

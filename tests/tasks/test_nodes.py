@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
@@ -261,6 +262,9 @@ def test_unknown_nodes_are_listed_with_a_hint() -> None:
         (["a"] * 3, r"60 nodes but labels of shape \(3,\)"),
         ([None, *["a"] * 59], r"1 nodes have no label \(rows 0\); leave them out of fit"),
         ([float("nan"), *[1.0] * 59], "have no label"),
+        ([float("nan"), *["a"] * 59], r"1 nodes have no label \(rows 0\)"),
+        (pd.Series([pd.NA, *["a"] * 59], dtype="string"), r"1 nodes have no label \(rows 0\)"),
+        (pa.array([None, *["a"] * 59]), r"1 nodes have no label \(rows 0\)"),
         ([0.5, *[1.0] * 59], "fractional numbers"),
         (np.array(["a", 1] * 30, object), "labels must be of one kind, got int, str"),
     ],
@@ -268,6 +272,13 @@ def test_unknown_nodes_are_listed_with_a_hint() -> None:
 def test_wrong_labels_are_named(labels: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         classifier().fit(communities()[1], labels)
+
+
+def test_columns_of_arrow_are_lists() -> None:
+    _, nodes, y = communities()
+    wanted = classifier(max_epochs=2).fit(nodes, y).predict_proba(nodes)
+    model = classifier(max_epochs=2).fit(pa.array(nodes), pa.array(y))
+    assert np.array_equal(model.predict_proba(pa.array(nodes)), wanted)
 
 
 def test_somebody_must_have_weight() -> None:

@@ -68,7 +68,7 @@ class Choice:
 
         `grown`: without --auto, a network is grown from `source` by the rule of the options.
         """
-        from honlearn.cli.grown import NETWORKS_ALONE
+        from honlearn.cli.kinds import NETWORKS_ALONE
         from honlearn.errors import InputError, ParameterError, check_integer, check_real, listed
 
         fixed = {"order": self.order, "tau": self.tau, "min_support": self.min_support}

@@ -151,6 +151,8 @@ def evaluate(
     from honlearn.cli.inputs import check_labels, check_there
     from honlearn.results.networks import network_key
 
+    words.check_task(task, ("nodes", "links", "next", "paths"))
+    words.check_input(input)
     input = network_key(input)
     if task == "nodes" or not network.is_dir():  # others may take a data set's folder
         check_there(network)
@@ -197,23 +199,27 @@ def evaluate(
         return
     _refuse({"--split-at": split_at}, "next or links", "nodes are tested by --folds")
     from_paths = _node_paths(network, paths, order, reading)
+    from honlearn.experiments.registry import find_model
+    from honlearn.labels import read_labels
+
+    # What needs no torch is checked before it is imported, which takes seconds.
+    entries = list({entry.name: entry for entry in (find_model(name, task) for name in model)}.values())
+    words.check_owners(set_, entries)
+    for entry in entries:
+        words.check_keys(set_, entry, entries)
+    split = chosen_folds(folds, folds_file)
+    nodes, classes = read_labels(words.needed_labels(labels), label_column, node_column)
     from honlearn.cli.run_tables import origin, print_run, run_jobs, show_plan, tell_of_others
     from honlearn.cli.stopping import run_folder
     from honlearn.cli.watch import SHOWN
     from honlearn.experiments.artefacts import keep_facts
-    from honlearn.experiments.registry import find_model
     from honlearn.hon.formats import load_network
-    from honlearn.labels import read_labels
     from honlearn.results.summary import SCORES, write_summary
 
     with importing():
         from honlearn.experiments import evaluate as engine
 
-    entries = list({entry.name: entry for entry in (find_model(name, task) for name in model)}.values())
-    words.check_owners(set_, entries)
     specs = [engine.ModelSpec(entry, words.parse_settings(set_, entry, entries)) for entry in entries]
-    split = chosen_folds(folds, folds_file)
-    nodes, classes = read_labels(words.needed_labels(labels), label_column, node_column)
     counts: GramCounts | None
     if from_paths:
         counts, hon = _grown(network, order, reading)

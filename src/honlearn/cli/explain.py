@@ -40,6 +40,10 @@ def explain(
     from honlearn.cli.inputs import check_model
 
     check_model(model)
+    if paths is None:
+        from honlearn.cli.known_names import check_explained
+
+        check_explained(model, node, other, label)
     from honlearn.errors import ParameterError
 
     with importing():

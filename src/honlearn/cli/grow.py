@@ -231,7 +231,7 @@ def _tell_parts(made: GrownParts, started: float, as_json: bool) -> None:
         return
     typer.echo(
         f"{made.folder}: {made.n_entities:,} entities, {made.n_nodes:,} nodes "
-        f"({made.n_nodes - made.n_entities:,} remember), {made.n_edges:,} edges in {made.n_files} files, in "
+        f"({made.n_nodes - made.n_entities:,} contexts), {made.n_edges:,} edges in {made.n_files} files, in "
         f"{seconds:.1f} s"
     )
 

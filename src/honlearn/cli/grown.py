@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
 
-# Formats that hold networks alone.
-NETWORKS_ALONE = (".hon", ".net", ".graphml", ".gexf")
 DEFAULT_ORDER = 2
 
 
@@ -26,7 +24,7 @@ def holds_paths(source: Path) -> bool:
     """Return whether a word names paths rather than a network, by its extension or its first lines."""
     from honlearn.cli.kinds import is_network
 
-    return source.suffix.lower() not in NETWORKS_ALONE and not is_network([str(source)], {})
+    return not is_network([str(source)], {})
 
 
 def counted(source: Path, order: int, reading: Mapping[str, Any]) -> GramCounts:

@@ -1,7 +1,8 @@
 """``honlearn info NET|PATHS|MODEL [LABELS]``: sizes, families, homophily, dependencies of a network.
 
-In: a network file and perhaps a CSV of classes; or paths (:mod:`honlearn.cli.memory`), or a model folder
-(:mod:`honlearn.cli.card`). Out: tables on standard output, or the same as JSON.
+In: a network file, or with a CSV of classes paths that one is grown from; or paths alone
+(:mod:`honlearn.cli.memory`), or a model folder (:mod:`honlearn.cli.card`). Out: tables on
+standard output, or the same as JSON.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def info(
         show_card(source, as_json)
         return
     check_there(source)
+    from honlearn.cli.grown import DEFAULT_ORDER, counted, grown_from
     from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
 
@@ -69,7 +71,11 @@ def info(
         describe_paths([source], reading, order, seed, as_json)
         return
     known = None if labels is None else read_labels(labels, label_column, node_column)
-    facts = describe(load_network(source), known, top)
+    if is_network([source], reading):
+        network = load_network(source)
+    else:
+        network = grown_from(Path(source), counted(Path(source), DEFAULT_ORDER, reading))
+    facts = describe(network, known, top)
     if as_json:
         import json
 

@@ -12,6 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+# Formats that hold networks alone; all but the first are written only, which the error of their reader tells.
+NETWORKS_ALONE = (".hon", ".net", ".graphml", ".gexf")
 _LINES = 100
 
 
@@ -26,7 +28,7 @@ def is_network(source: Sequence[str], options: Mapping[str, Any]) -> bool:
         return False
     file = Path(source[0]).expanduser()
     suffix = file.suffix.lower()
-    if suffix == ".hon":
+    if suffix in NETWORKS_ALONE:
         return True
     if not file.is_file():
         return False

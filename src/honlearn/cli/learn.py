@@ -66,7 +66,9 @@ def learn(
     from honlearn.experiments.registry import find_model
 
     check_alpha("learn", alpha)
-    settings = words.parse_settings(set_, find_model("dge-bag", "nodes" if labels else "links"))
+    entry = find_model("dge-bag", "nodes" if labels else "links")
+    words.check_keys(set_, entry)
+    settings = words.parse_settings(set_, entry) if set_ else {}
     from honlearn.cli.watch import reporter
 
     with importing():

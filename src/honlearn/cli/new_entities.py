@@ -43,8 +43,9 @@ def with_new_paths(model: Path, fitted: Any, paths: str, reading: Mapping[str, A
 
 def asked_for(fitted: Any, words: list[str] | None, on_unknown: str) -> tuple[Any, list[str]]:
     """Return the model that predicts, and the names that ``--nodes`` asks for, as ``--on-unknown`` says."""
+    from honlearn.cli.known_names import refuse_unknown
     from honlearn.cli.predict import chosen_nodes
-    from honlearn.errors import ParameterError, UnknownNodeError, listed
+    from honlearn.errors import ParameterError, listed
 
     vocabulary = fitted.network.vocabulary
     names = chosen_nodes(words, vocabulary)
@@ -52,11 +53,7 @@ def asked_for(fitted: Any, words: list[str] | None, on_unknown: str) -> tuple[An
     if not unknown:
         return fitted, names
     if on_unknown == "error":
-        try:
-            vocabulary.codes(names)  # one error that lists those the network does not have
-        except UnknownNodeError as error:
-            end = "" if str(error).endswith("?") else "."
-            raise UnknownNodeError(f"{error}{end} Or give --on-unknown skip or predict") from None
+        refuse_unknown(vocabulary, names)
     if on_unknown == "skip":
         one = len(unknown) == 1
         typer.echo(

@@ -98,6 +98,10 @@ def predict(
         check_output(output)
     check_words(on_unknown, paths, reading)
     _check_inputs(model, alpha, pairs, paths)
+    if paths is None and on_unknown == "error" and (pairs is None or max_fdr is None):
+        from honlearn.cli.known_names import check_asked
+
+        check_asked(model, nodes, node, pairs)
     # From here on it takes seconds: torch.
     with importing():
         from honlearn.baselines.saving import load_model

@@ -38,10 +38,12 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Write one self-contained page about a run or a model: scores, checks, network, predictions."""
+    from honlearn.cli.inputs import check_labels
     from honlearn.pipeline.report import report as report_of
     from honlearn.progress import progress
 
     started = time.perf_counter()
+    check_labels(labels, None, None, guess=True)
     facts = None if nodes is None else read_facts(nodes)
     with progress("report", total=5) as advance:
         path = report_of(

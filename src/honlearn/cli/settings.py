@@ -20,7 +20,8 @@ from typing import Annotated, Any
 
 import typer
 
-from honlearn.errors import ParameterError, did_you_mean, listed
+from honlearn.errors import ParameterError, check_choice, did_you_mean, listed
+from honlearn.experiments.keywords import Keywords, keywords_of
 from honlearn.experiments.registry import Entry, model_names
 
 _TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
@@ -83,6 +84,25 @@ DryRun = Annotated[
 NAMES = ", ".join(model_names())
 
 
+def check_task(task: str, known: Sequence[str]) -> None:
+    """Raise unless the command has this task."""
+    if task not in known:
+        raise ParameterError(
+            f"--task must be one of {listed(known)}. Got {task!r} instead{did_you_mean(task, known)}"
+        )
+
+
+def check_input(word: str) -> None:
+    """Raise unless the word, or the short key that records have for it, names the networks to compare."""
+    from honlearn.results.networks import NETWORKS
+
+    known = [*NETWORKS.values(), "both", "auto", "all"]
+    if word not in known and word not in NETWORKS:
+        raise ParameterError(
+            f"--input must be one of {listed(known)}. Got {word!r} instead{did_you_mean(word, known)}"
+        )
+
+
 def needed_labels(labels: Path | None) -> Path:
     """Return the file of classes, or raise where none was named for a task that needs it."""
     if labels is None:
@@ -98,25 +118,62 @@ def parse_settings(words: Iterable[str] | None, entry: Entry, others: Sequence[E
     """
     from honlearn.tasks.nested import flat_name
 
-    keywords, made, aliases = entry.keywords(), entry.estimator(), entry.aliases()
+    check_keys(words, entry, others)
+    made, aliases = entry.estimator(), entry.aliases()
     settings: dict[str, Any] = {}
     given: dict[str, str] = {}
+    for word, key, text in _own_words(words, entry):
+        with _named(word):
+            key = flat_name(made, key)
+            hint = aliases[key] if key in aliases else _hint(made, key)
+            settings[key] = _value(key, text, hint, entry)
+        given[key] = word
+    _check_learner(entry, settings, given)
+    return settings
+
+
+def check_keys(words: Iterable[str] | None, entry: Entry, others: Sequence[Entry] = ()) -> None:
+    """Raise unless the model has every key, and the learner, that `words` set; torch is not imported."""
+    from honlearn.tasks.flat_names import LEARNER, check_field
+
+    for word, key, text in _own_words(words, entry):
+        known = keywords_of(entry)
+        group, dot, field = key.partition(".")
+        with _named(word):
+            if dot and known.groups:
+                check_field(group, field, known.groups)
+                if field in _INSTEAD:
+                    raise ParameterError(_refusal(field, entry, known, others))
+                continue
+            there = key in known.names and key not in entry.decided and key not in _INSTEAD
+            if key not in known.aliases and not there:
+                raise ParameterError(_refusal(key, entry, known, others))
+            if key == LEARNER:
+                _check_learner_names(entry, _learner_names(text), known.learners)
+
+
+def _own_words(words: Iterable[str] | None, entry: Entry) -> Iterator[tuple[str, str, str]]:
+    """Yield the words that are for this model, with their keys and values."""
     for word in words or ():
         key, equals, text = word.partition("=")
         owner, colon, key = key.strip().rpartition(":")
         if not equals or not key:
             raise ParameterError(f"--set {word!r} is not key=value; e.g. --set n_learners=8")
-        if colon and owner != entry.name and owner.replace("-shared", "*") != entry.name:
-            continue
-        with _named(word):
-            key = flat_name(made, key)
-            if key not in aliases and (key not in keywords or key in entry.decided or key in _INSTEAD):
-                raise ParameterError(_refusal(key, entry, keywords, others))
-            hint = aliases[key] if key in aliases else _hint(made, key)
-            settings[key] = _value(key, text.strip(), hint, entry)
-        given[key] = word
-    _check_learner(entry, settings, given)
-    return settings
+        if not colon or owner == entry.name or owner.replace("-shared", "*") == entry.name:
+            yield word, key, text.strip()
+
+
+def _learner_names(text: str) -> list[str]:
+    """Return the names of learners in a value; records write several with + between."""
+    return [part.strip().casefold() for part in re.split("[,+]", text) if part.strip()]
+
+
+def _check_learner_names(entry: Entry, names: Sequence[str], known: Sequence[str]) -> None:
+    from honlearn.tasks.flat_names import AUTO
+
+    for name in names:
+        if name != "torch":  # for Python only, which takes longer to tell
+            check_choice(entry.name, "learner", name, [AUTO, *known] if len(names) == 1 else known)
 
 
 @contextmanager
@@ -171,17 +228,19 @@ def check_owners(words: Iterable[str] | None, entries: Sequence[Entry]) -> None:
             )
 
 
-def _refusal(key: str, entry: Entry, keywords: Iterable[str], others: Sequence[Entry]) -> str:
-    from honlearn.tasks.nested import LEARNER, Nested
+def _refusal(key: str, entry: Entry, known: Keywords, others: Sequence[Entry]) -> str:
+    from honlearn.tasks.flat_names import LEARNER
 
     if key in _INSTEAD:
         return f"{key} is not set here; {_INSTEAD[key]}"
-    owner = next((one.name for one in others if key in one.keywords() and key not in one.decided), None)
+    owner = next(
+        (one.name for one in others if key in keywords_of(one).names and key not in one.decided), None
+    )
     alone = "" if owner is None else f"; {owner}:{key}=... sets it for {owner} alone"
-    if key in entry.decided or (key == LEARNER and issubclass(entry.estimator(), Nested)):
+    if key in entry.decided or (key == LEARNER and known.groups):
         return f"the name {entry.name!r} decides {key}{alone or '; choose another --model'}"
-    free = [name for name in keywords if name not in entry.decided and name not in _INSTEAD]
-    near = did_you_mean(key, [*free, *entry.aliases()])
+    free = [name for name in known.names if name not in entry.decided and name not in _INSTEAD]
+    near = did_you_mean(key, [*free, *known.aliases])
     hint = alone or near or f"; NAME:{key}=... sets it for one model alone"
     return f"{entry.name} has no {key!r}; there are {listed(free, 40)}{hint}"
 
@@ -196,8 +255,7 @@ def _value(key: str, text: str, hint: Any, entry: Entry) -> Any:
     if key == "learner":
         from honlearn.tasks.nested import as_learners
 
-        # Records write several learners with + between.
-        words = [part.strip().casefold() for part in re.split("[,+]", text) if part.strip()]
+        words = _learner_names(text)
         as_learners(entry.name, words)
         return words[0] if len(words) == 1 else words
     if key == "features":

@@ -1,8 +1,8 @@
-"""``honlearn train NET|PATHS LABELS -o MODEL``: fit a model on every labelled node, or on links, and save it.
+"""``honlearn train NET|PATHS LABELS -o MODEL``: fit a model on labelled nodes, or on links, and save it.
 
 In: a network file, or path data that one is grown from, and a CSV of classes (for links: none, or a CSV of
-pairs). Out: a model folder that ``predict`` reads on its own. A training that was killed and is started
-with the same words goes on from its last checkpoint, to the same model.
+pairs). Out: a model folder that ``predict`` reads on its own. A training that was killed and is started with
+the same words goes on from its last checkpoint, to the same model.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ def train(
     from honlearn.labels import read_labels
     from honlearn.paths.files import find_files
 
+    words.check_task(task, ("nodes", "links", "paths"))
     entry = None if task == "paths" else find_model(model, task)
     # What needs no torch is checked before it is imported, which takes seconds.
     check_folder(output, force)
@@ -88,6 +89,8 @@ def train(
     labelled: tuple[list[str], list[str]] = ([], [])
     if task == "nodes":
         labelled = read_labels(words.needed_labels(labels), label_column, node_column)
+    if entry is not None:
+        words.check_keys(set_, entry)
     if executor is not None:
         read_spec(executor)
     if memory is not None:

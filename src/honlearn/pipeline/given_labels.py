@@ -1,4 +1,4 @@
-"""Labels in any form: a CSV file, a dictionary, a pandas table or series, or two sequences.
+"""Labels in any form: a CSV file, a dictionary, a table of pandas or Polars, a series, or two sequences.
 
 In: what the user has. Out: names of nodes and their classes, as two lists of texts.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from honlearn.errors import FormatError, InputError
-from honlearn.labels import csv_rows, read_labels
+from honlearn.labels import csv_rows, is_missing, read_labels
 
 
 def as_labels(
@@ -32,10 +32,10 @@ def as_labels(
         pairs = list(zip(*labels, strict=True))
     else:
         raise InputError(
-            f"labels must be a CSV file, a dictionary, a pandas table or series, or (nodes, classes). Got "
-            f"{type(labels).__name__} instead"
+            "labels must be a CSV file, a dictionary, a table or series of pandas, a table of Polars, or "
+            f"(nodes, classes). Got {type(labels).__name__} instead"
         )
-    kept = [(str(node), str(label).strip()) for node, label in pairs if label is not None and label == label]
+    kept = [(str(node), str(label).strip()) for node, label in pairs if not is_missing(label)]
     kept = [(node, label) for node, label in kept if label]
     if not kept:
         raise InputError("labels: no node has a class; give at least two classes")
@@ -73,4 +73,4 @@ def _table_pairs(table: Any, label_column: str | None, node_column: str | None) 
                 f"labels: no column {name or 'label'!r}; there are {', '.join(names)}; name them with "
                 "node_column and label_column"
             )
-    return list(zip(table[node].tolist(), table[label].tolist(), strict=True))
+    return list(zip(list(table[node]), list(table[label]), strict=True))

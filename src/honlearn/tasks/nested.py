@@ -15,10 +15,10 @@ from sklearn.base import BaseEstimator, clone
 
 from honlearn.errors import ParameterError, check_choice, did_you_mean, listed
 from honlearn.learners import KINDS, Learner, TorchLearner
-
-LEARNER = "learner"
-# The learner that is chosen in a fit; where only one kind will do, it is the usual one.
-AUTO = "auto"
+from honlearn.tasks.flat_names import ALIASES as ALIASES
+from honlearn.tasks.flat_names import AUTO as AUTO
+from honlearn.tasks.flat_names import LEARNER as LEARNER
+from honlearn.tasks.flat_names import check_field
 
 
 class Nested:
@@ -222,16 +222,6 @@ def homes(owner: type, name: str) -> list[type]:
     return [kind for _, kind in _groups(owner) if field_name(kind, name) in _fields(kind)]
 
 
-# Other words for parameters of learners on the command line, from version 0.1.
-ALIASES: Mapping[str, type] = {
-    "n_layers": int,
-    "width": int,
-    "dropout": float,
-    "echo": bool,
-    "n_heads": int,
-}
-
-
 def translated(owner: type, flat: Mapping[str, Any]) -> dict[str, Any]:
     """Return flat settings without dots before their names and without aliases.
 
@@ -271,20 +261,23 @@ def flat_name(owner: type, key: str) -> str:
     group, dot, field = key.partition(".")
     if not dot or not issubclass(owner, Nested):
         return key
+    check_field(group, field, {name: tuple(fields) for name, fields in fields_by_group(owner).items()})
+    for name, kind in _groups(owner):
+        if name == group and field in _fields(kind):
+            return _flat_of(kind, field)
+    # An ensemble has heads of its own: those of its attention over learners.
+    return "heads" if field == "n_heads" else field
+
+
+def fields_by_group(owner: type[Nested]) -> dict[str, dict[str, type]]:
+    """Return the parameters of each group of an estimator, with the class that each is of."""
     groups: dict[str, list[type]] = {}
     for name, kind in _groups(owner):
         groups.setdefault(name, []).append(kind)
-    if group not in groups:
-        raise ParameterError(f"no group {group!r}; there are {listed(groups)}{did_you_mean(group, groups)}")
-    fields = {name: kind for kind in reversed(groups[group]) for name in _fields(kind)}
-    if field in fields:
-        return _flat_of(fields[field], field)
-    if group == LEARNER and field in ALIASES:
-        # An ensemble has heads of its own: those of its attention over learners.
-        return "heads" if field == "n_heads" else field
-    others = [name for name, kinds in groups.items() if any(field in _fields(kind) for kind in kinds)]
-    hint = f"; {others[0]} has one: {others[0]}.{field}" if others else did_you_mean(field, fields)
-    raise ParameterError(f"{group} has no {field!r}; there are {listed(fields, 40)}{hint}")
+    return {
+        name: {field: kind for kind in reversed(kinds) for field in _fields(kind)}
+        for name, kinds in groups.items()
+    }
 
 
 def nested(owner: type, flat: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from honlearn.engine.weights import Features
 from honlearn.ensemble.ensemble import VARIANTS, Architecture
 from honlearn.errors import InputError, ParameterError, check_choice, check_integer, check_real, listed
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.labels import is_missing
 from honlearn.learners import Learner
 from honlearn.tasks.inputs import Labels, Names, Weights
 from honlearn.tasks.nested import AUTO, as_learners
@@ -131,7 +132,7 @@ def node_codes(owner: str, hon: HigherOrderNetwork, nodes: Names, what: str) -> 
     """Return the entity codes of node names, or one error that lists those the network does not have."""
     if isinstance(nodes, (str, bytes)):
         raise InputError(f"{owner}.{what} takes a list of node names, got the single name {nodes!r}")
-    names = np.asarray(nodes, dtype=object) if not hasattr(nodes, "to_numpy") else nodes.to_numpy()
+    names = _array(nodes, object)
     if names.ndim == 2 and names.shape[1] == 1:
         names = names[:, 0]
     if names.ndim != 1:
@@ -139,9 +140,24 @@ def node_codes(owner: str, hon: HigherOrderNetwork, nodes: Names, what: str) -> 
     return hon.vocabulary.codes(names.tolist())
 
 
+def _array(values: Any, dtype: type | None = None) -> NDArray[Any]:
+    """Return what a user handed over as an array: a list, or a column of a table.
+
+    NumPy would turn a missing label among texts into the text ``nan``.
+    """
+    if hasattr(values, "to_pylist"):  # of Arrow
+        values = values.to_pylist()
+    elif hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy())
+    if isinstance(values, (list, tuple)) and any(isinstance(one, float) for one in values):
+        kinds = {type(one) for one in values}
+        dtype = object if str in kinds else dtype
+    return np.asarray(values, dtype)
+
+
 def class_codes(y: Labels, n_nodes: int, what: str = "node") -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the distinct classes, sorted, and the class of each node or path, or raise a clear error."""
-    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    values = _array(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1 or len(values) != n_nodes:
@@ -149,7 +165,7 @@ def class_codes(y: Labels, n_nodes: int, what: str = "node") -> tuple[NDArray[An
     if n_nodes == 0:
         raise InputError(f"there is nothing to fit: no {what}s were given")
     if values.dtype == object:
-        missing = np.array([value is None or value != value for value in values])
+        missing = np.array([is_missing(value) for value in values])
     else:
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(n_nodes, bool)
     if missing.any():

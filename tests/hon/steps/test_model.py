@@ -154,7 +154,7 @@ def test_errors_say_what_to_do() -> None:
     with pytest.raises(UnknownNodeError, match="no entity 'Q' among 5"):
         counts.next_steps(["Q"])
     with pytest.raises(
-        ParameterError, match="'top' parameter of next_codes must be a whole number, at least 1"
+        ParameterError, match="'top' parameter of next_steps must be a whole number, at least 1"
     ):
         counts.next_steps(["A"], 0)
     with pytest.raises(ParameterError, match=r"'order' parameter of steps must be .* from 1 to 2"):

@@ -141,7 +141,7 @@ class StepModel:
 
     def next_codes(self, codes: NDArray[np.int32], offsets: NDArray[np.int64], top: int = 5) -> NextSteps:
         """Return the `top` likeliest next steps of many histories, given as codes and offsets."""
-        top = check_integer("next_codes", "top", top, 1)
+        top = check_integer("next_steps", "top", top, 1)
         top = min(top, self.automaton.n_entities + self.knows_end)
         return self.likeliest(self.states(codes, offsets), top)
 
