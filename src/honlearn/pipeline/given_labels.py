@@ -35,11 +35,21 @@ def as_labels(
             f"labels must be a CSV file, a dictionary, a pandas table or series, or (nodes, classes). Got "
             f"{type(labels).__name__} instead"
         )
-    kept = [(str(node), str(label).strip()) for node, label in pairs if label is not None and label == label]
+    kept = [(_text(node), _text(label).strip()) for node, label in pairs if not _is_missing(label)]
     kept = [(node, label) for node, label in kept if label]
     if not kept:
         raise InputError("labels: no node has a class; give at least two classes")
     return [node for node, _ in kept], [label for _, label in kept]
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or NA of pandas."""
+    return value is None or type(value).__name__ == "NAType" or value != value
+
+
+def _text(value: Any) -> str:
+    """Return a name as text: 7.0 is 7, as in tables, whose columns are of floats where a value is missing."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _read(path: Path, label_column: str | None, node_column: str | None) -> tuple[list[str], list[str]]:
