@@ -207,3 +207,12 @@ def test_evaluate_next_reads_tables_and_divides_them_by_time(honlearn: Run, tmp_
     assert (bare.code, "--task nodes needs LABELS" in bare.err) == (2, True)
     folder = honlearn("evaluate", tmp_path, *words[2:6], "--model", "popular", "--split-at", "3")
     assert (folder.code, "data set's folder" in folder.err) == (2, True)
+
+
+def test_names_with_blanks(honlearn: Run, tmp_path: Path) -> None:
+    (tmp_path / "stays.csv").write_text(
+        "case,ward\n" + "".join(f"{i},Surgery\n{i},Ward A\n{i},Home\n" for i in range(30))
+    )
+    words = ["next", tmp_path / "stays.csv", "--sequence", "case", "--entity", "ward", "--json", "--top", 1]
+    rows = json.loads(honlearn(*words, "--after", 'Surgery "Ward A"').out)
+    assert rows[0]["step"] == "Home"

@@ -107,3 +107,6 @@ def test_a_folder_that_is_no_model(honlearn: Run, tmp_path: Path) -> None:
     outcome = honlearn("predict", tmp_path)
     assert outcome.code == 2
     assert "not a honlearn model" in outcome.err
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    assert f"did you mean {tmp_path / 'model'}?" in honlearn("predict", tmp_path).err

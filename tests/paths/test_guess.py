@@ -277,3 +277,9 @@ def test_a_reader_without_columns_shows_the_guess(tmp_path) -> None:
         InputError, match=r"Perhaps --sequence patient --order-by admitted --entity ward\. Give sequence"
     ):
         read_paths(tmp_path / "wards.csv")
+
+
+def test_labels_are_no_paths(tmp_path) -> None:
+    (tmp_path / "labels.csv").write_text("node,label\n" + "".join(f"n{i},{'ab'[i % 2]}\n" for i in range(30)))
+    with pytest.raises(InputError, match="Column 'label' is of labels, which come after the table of paths"):
+        guess_columns(tmp_path / "labels.csv")

@@ -63,3 +63,10 @@ def test_a_missing_value_as_a_class_is_told(tmp_path) -> None:
     (tmp_path / "labels.csv").write_text("node,label\nA,x\nB,nan\nC,nan\n")
     with pytest.warns(UserWarning, match=r"'nan' is taken as a class \(nodes that have it: 2\)"):
         assert as_labels(tmp_path / "labels.csv") == (["A", "B", "C"], ["x", "nan", "nan"])
+
+
+def test_whole_numbers_that_missing_values_made_floats() -> None:
+    table = pd.DataFrame({"place": [1.0, 2.0, 3.0], "zone": [4.0, float("nan"), 5.5]})
+    assert as_labels(table) == (["1", "3"], ["4", "5.5"])
+    series = pd.Series([1, None, 2], ["a", "b", "c"], dtype="Int64")
+    assert as_labels(series) == (["a", "c"], ["1", "2"])

@@ -139,6 +139,17 @@ def test_in_memory_and_in_a_notebook(learned) -> None:
     assert repr(found).startswith("Learned(")
 
 
+def test_a_complete_network_has_no_links_to_expect(tmp_path) -> None:
+    steps = ["a b c a", "a c b a", "b c a b c", "c b a c b"]
+    result = hl.learn([one.split() for one in steps] * 5, output=tmp_path / "out")
+    assert result.model is None
+    assert result.predictions.empty
+    assert "bits per step" in result.headline
+    assert "No links are predicted" in result.summary
+    assert (tmp_path / "out" / "report.html").is_file()
+    assert not (tmp_path / "out" / "model").exists()
+
+
 def test_without_labels(tmp_path) -> None:
     table, _ = _events(40)
     found = hl.learn(table, output=tmp_path / "out", folds=3, settings={"max_epochs": 3, "n_learners": 1})

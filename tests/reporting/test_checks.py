@@ -106,3 +106,11 @@ def test_nothing_known_nothing_raised_and_the_gravest_first() -> None:
         assert re.fullmatch(r"H\d{3}", check["code"])
         assert check["seen"].endswith(".")
         assert check["advice"].endswith(".")
+
+
+def test_what_is_labelled_is_called_what_it_is() -> None:
+    labels = {str(i): "a" if i < 9 else "b" for i in range(10)}
+    for task, unit in (("nodes", "nodes"), ("paths", "paths")):
+        found = run_checks(Evidence(task, [], labels))
+        seen = next(one["seen"] for one in found["raised"] if one["code"] == "H007")
+        assert seen.startswith(f"a has 9 of 10 labelled {unit}; always")

@@ -83,7 +83,9 @@ def _of_path(model: Any, name: str, source: str | None, label: str | None, top: 
     from honlearn.paths.labelled import read_labelled
 
     if source is None:
-        raise ParameterError("a model of paths; name the file with the path with --paths")
+        raise ParameterError(
+            "a model of paths: NODE is the id of a path; name the file that has it with --paths"
+        )
     paths, ids = read_labelled(source, **model.reading_)
     if name not in ids:
         raise InputError(f"{source}: no path {name!r} among {listed(ids, 3)}{did_you_mean(name, ids)}")

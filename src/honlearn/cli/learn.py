@@ -171,4 +171,6 @@ def _tell(found: Learned, folder: Path, as_json: bool) -> None:
     typer.secho(found.headline, bold=True)
     typer.echo(found.summary)
     made = "predictions.csv" if found.entities is not None else "links.csv"
-    typer.echo(f"Open {folder / 'report.html'} in a browser; {made}, network.hon and model/ are beside it.")
+    beside = [made, "network.hon", *([] if found.model is None else ["model/"])]
+    named = f"{', '.join(beside[:-1])} and {beside[-1]}"
+    typer.echo(f"Open {folder / 'report.html'} in a browser; {named} are beside it.")

@@ -7,6 +7,7 @@ history, with the set of steps that holds the next one so often.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,7 +37,10 @@ def next_steps(
     after: Annotated[
         list[str] | None,
         typer.Option(
-            "--after", metavar="HISTORY", help="Entities so far, oldest first, as in the paths. Repeatable."
+            "--after",
+            metavar="HISTORY",
+            help="Entities so far, oldest first, as in the paths; a name with blanks in double quotes: "
+            "'Surgery \"Ward A\"'. Repeatable.",
         ),
     ] = None,
     after_file: Annotated[
@@ -74,7 +78,7 @@ def next_steps(
     if output is not None:
         check_output(output)
     between = reading.get("delimiter") or ("," if source[0].endswith(".ngram") else None)
-    histories = [word.split(between) for word in after or []]
+    histories = [_entities_of(word, between) for word in after or []]
     histories += _lines_of(after_file, between)
     if alpha is not None:
         table = _sets(source, reading, order, histories, alpha, anywhere)
@@ -161,13 +165,27 @@ def _counted(source: list[str], options: dict[str, Any], order: int) -> GramCoun
     return count_grams(source[0] if len(source) == 1 else source, order, **options)
 
 
+def _entities_of(text: str, between: str | None) -> list[str]:
+    """Return the entities of a history: between marks, or between blanks that no double quotes enclose.
+
+    >>> _entities_of('Surgery "Ward A"', None), _entities_of("a,b c", ",")
+    (['Surgery', 'Ward A'], ['a', 'b c'])
+    """
+    if between is not None:
+        return text.split(between)
+    if text.count('"') % 2:
+        return text.split()
+    return [quoted or plain for quoted, plain in re.findall(r'(?<!\S)"([^"]+)"(?!\S)|(\S+)', text)]
+
+
 def _lines_of(file: Path | None, between: str | None) -> list[list[str]]:
     from honlearn.errors import FormatError
 
     if file is None:
         return []
     try:
-        return [line.split(between) for line in file.read_text(encoding="utf-8-sig").splitlines()]
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+        return [_entities_of(line, between) for line in lines]
     except UnicodeDecodeError:
         raise FormatError(f"{file}: not UTF-8; save the file as UTF-8, one history per line") from None
 

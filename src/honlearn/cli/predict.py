@@ -115,7 +115,12 @@ def predict(
         if nodes or pairs is not None or node is not None or max_fdr is not None:
             raise ParameterError(f"{model}: a model of paths; it takes --paths, not nodes or pairs")
         if reading:
-            raise ParameterError(f"{model}: a model of paths; it reads them as the training paths were")
+            from honlearn.errors import listed
+
+            raise ParameterError(
+                f"{model}: a model of paths reads new ones as it read those for its training; leave out "
+                f"{listed('--' + name.replace('_', '-') for name in reading)}"
+            )
         emit(predict_paths(fitted, paths, alpha), output, as_json)
         return
     if paths is not None:

@@ -183,9 +183,9 @@ def guess_part(part: Part) -> Guess | None:
     if found is None:
         raise InputError(
             f"{part.name}: which columns hold the paths? None looks like the id of a sequence beside one of "
-            f"entities.{_edge_per_row(columns)} Give sequence, order_by and entity (one event per row), "
-            "path_column (one path per row), or source_column, target_column, order_by and max_gap (one "
-            f"temporal edge per row); there are {listed(names, 20)}"
+            f"entities.{_edge_per_row(columns)}{_of_labels(names)} Give sequence, order_by and entity (one "
+            "event per row), path_column (one path per row), or source_column, target_column, order_by and "
+            f"max_gap (one temporal edge per row); there are {listed(names, 20)}"
         )
     return found
 
@@ -363,6 +363,12 @@ def _edge_per_row(columns: Sequence[_Column]) -> str:
     return f" It looks like one step per row: {flags} --max-gap, the longest wait within a path (6h)."
 
 
+def _of_labels(names: Sequence[str]) -> str:
+    """Return a hint where a table has the columns of labels, or nothing."""
+    named = next((name for name in names if name.strip().casefold() == "label"), None)
+    return "" if named is None else f" Column {named!r} is of labels, which come after the table of paths."
+
+
 def _last_of_steps(entity: _Column, columns: Sequence[_Column]) -> _Column | None:
     """Return the column of where a row's step leads, which holds entities as `entity` does; None without."""
     visited = set(entity.there)
@@ -385,7 +391,7 @@ def _as_sequence(column: _Column) -> float:
 
 def _as_entity(column: _Column, sequence: _Column) -> float:
     """Return how well a column may hold entities: they recur, and in more than one sequence."""
-    if column.n_distinct < 2 or column.times > 0.8:
+    if column.n_distinct < 2 or column.n_distinct == len(column.there) or column.times > 0.8:
         return -1.0
     owners, values = _together(column, sequence)
     shared = int((owners > 1).sum()) / column.n_distinct

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from honlearn.conformal import check_alpha
-from honlearn.errors import InputError, check_integer
+from honlearn.errors import InputError, check_integer, listed
 from honlearn.experiments.artefacts import keep_facts
 from honlearn.experiments.evaluate import AUTO, ModelSpec, NodeData
+from honlearn.experiments.folds import rare_classes
 from honlearn.experiments.machine import machine
 from honlearn.experiments.registry import find_model
 from honlearn.experiments.runner import Watch
@@ -207,6 +208,13 @@ def _with_labels(
     asked.reports.step(f"with and without memory: {folds} folds of {len(data.nodes):,} labelled nodes")
     about: dict[str, Any] = {"task": "nodes", "nodes": len(data.nodes), "notes": [], "machine": machine()}
     about |= {"command": asked.command} if asked.command else {}
+    rare = rare_classes(data.labels, folds)
+    if rare:
+        named = listed((f"{name!r} ({count})" for name, count in rare.items()), 5)
+        asked.reports.note(
+            f"fewer labelled nodes than folds, so some test parts lack the class or test what was never "
+            f"trained: {named}"
+        )
     with asked.reports.watch(len(jobs)) as watch:
         validation = validate(data, jobs, folder / RUN, about, asked.processes, watch)
     keep_facts(folder / RUN, asked.labels_file)

@@ -47,7 +47,8 @@ class Learned:
     memories
         How many contexts are significant.
     model
-        The fitted classifier, or without labels the link predictor.
+        The fitted classifier, or without labels the link predictor; None where the network has no pairs
+        to learn links from.
     entities
         Predictions for every entity; None without labels.
     validation
@@ -101,7 +102,7 @@ class Learned:
         target.mkdir(parents=True, exist_ok=True)
         self.save_tables(target)
         self.network.save(target / "network.hon")
-        if with_model:
+        if with_model and self.model is not None:
             self.model.save(target / "model")
         if self.html:
             with atomic_text(target / "report.html") as file:

@@ -44,7 +44,12 @@ def learn_unlabelled(
     network = counts.grow(2, alpha=0.05)
     asked.reports.step("links to expect")
     entry = find_model("dge-bag", "links")
-    model = entry.make(network, random_state=asked.seed, **asked.settings).fit()
+    model: Any = entry.make(network, random_state=asked.seed, **asked.settings)
+    try:
+        model.fit()
+    except InputError as error:  # as where every two entities are linked: all else is learnt
+        asked.reports.note(f"no links are predicted: {str(error).partition(': ')[2]}")
+        model = None
     tables = {"memory": pd.DataFrame(memory.rows), "links": _links(model, network)}
     if find_spec("infomap") is not None:
         asked.reports.step("communities")
@@ -54,9 +59,14 @@ def learn_unlabelled(
     links, right = tables["links"], memory.rows[best - 1]["top1"]
     text = (
         f"Next steps are predicted best from {known}: the likeliest is right for "
-        f"{right:.0%} of the steps of held-out paths, the end of a path being one. Links to expect that were "
-        f"not observed: {len(links):,}, in links.csv the most probable first."
+        f"{right:.0%} of the steps of held-out paths, the end of a path being one. "
     )
+    if model is None:
+        text += "No links are predicted: there are too few pairs with one, or without one, to learn from."
+    else:
+        text += (
+            f"Links to expect that were not observed: {len(links):,}, in links.csv the most probable first."
+        )
     return Learned(
         headline(None, found, memory.sentence),
         text,
@@ -104,6 +114,8 @@ def _links(model: Any, network: HigherOrderNetwork) -> pandas.DataFrame:
     """Return pairs without a link, the likeliest first."""
     import pandas as pd
 
+    if model is None:
+        return pd.DataFrame({"source": [], "target": [], "probability": []})
     found = expected_links(model, network)
     return pd.DataFrame(
         {

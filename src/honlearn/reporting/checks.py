@@ -45,6 +45,11 @@ class Evidence:
     never: Mapping[str, Sequence[str]] = field(default_factory=dict)
     max_epochs: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def unit(self) -> str:
+        """What is labelled."""
+        return "paths" if self.task == "paths" else "nodes"
+
     def score(self, model: Mapping[str, Any], name: str) -> float | None:
         """Return the mean of a score of a model, None where it has none."""
         found = model["scores"].get(name)
@@ -86,7 +91,7 @@ def _rare_class(e: Evidence) -> Iterator[Finding]:
         named = listed((f"{name} ({number})" for name, number in sorted(rare.items(), key=lambda r: r[1])), 5)
         yield (
             f"{len(rare)} of {len(set((e.labels or {}).values()))} classes have fewer than {e.folds} "
-            f"labelled nodes: {named}. Some test parts lack them, or test what was never trained.",
+            f"labelled {e.unit}: {named}. Some test parts lack them, or test what was never trained.",
             "Label more of them, join rare classes, or ask for fewer folds.",
         )
 
@@ -165,13 +170,13 @@ def _small_test(e: Evidence) -> Iterator[Finding]:
         )
 
 
-@_check("H007", "warning", "One class holds most nodes")
+@_check("H007", "warning", "One class holds most of what is labelled")
 def _imbalance(e: Evidence) -> Iterator[Finding]:
     counts = Counter((e.labels or {}).values())
     if counts and counts.most_common(1)[0][1] > 0.7 * counts.total():
         name, number = counts.most_common(1)[0]
         yield (
-            f"{name} has {number:,} of {counts.total():,} labelled nodes; always predicting it gives "
+            f"{name} has {number:,} of {counts.total():,} labelled {e.unit}; always predicting it gives "
             f"micro F1 {number / counts.total():.2f}.",
             "Compare macro F1, and try class_weight=balanced.",
         )

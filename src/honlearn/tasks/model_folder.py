@@ -33,8 +33,10 @@ def read_config(folder: str | os.PathLike[str]) -> Fields:
     if not path.exists():
         raise MissingFileError(f"{path}: no such folder; name a folder that save() or honlearn train wrote")
     if not (path / CONFIG).is_file():
+        inside = path / "model"
+        near = f"; did you mean {inside}?" if (inside / CONFIG).is_file() else ""
         raise FormatError(
-            f"{path}: not a honlearn model: it has no {CONFIG}; name a folder that save() wrote"
+            f"{path}: not a honlearn model: it has no {CONFIG}{near or '; name a folder that save() wrote'}"
         )
     config = read_json(path / CONFIG, advice=ADVICE)
     if not isinstance(config, dict) or config.get("format") != FORMAT:

@@ -16,7 +16,7 @@ const entityRows = once(() => {
 
 function startEntities() {
   const { alpha, left_out: leftOut } = STUDY.entities, classes = STUDY.entities.classes.map(named), rows = entityRows(), labelled = rows.some((row) => row.known >= 0);
-  const dot = (c) => h('span', {}, h('span', { class: 'dot', style: { background: classColour(c) } }), classes[c]);
+  const dot = (c) => dotted(classColour(c), classes[c]);
   const columns = [
     { key: 'node', title: 'entity' },
     labelled && { key: 'known', title: 'label', value: (row) => classes[row.known] ?? null, cell: (row) => (row.known < 0 ? h('span', { class: 'badge plain' }, 'none') : dot(row.known)) },

@@ -29,6 +29,12 @@ function classColour(index) {
   return index < PALETTE.length ? PALETTE[index] : `hsl(${(index * 137.5) % 360}, 45%, 55%)`;
 }
 
+// A class with the dot of its colour, which stays on the line of the name's first word.
+function dotted(colour, name) {
+  const [first, ...rest] = String(name).split(/(?= )/);
+  return h('span', {}, h('span', { class: 'keep' }, h('span', { class: 'dot', style: { background: colour } }), first), rest.join(''));
+}
+
 // --- light and dark: as the system, until the reader chooses -------------------------------------------
 const themes = ['auto', 'light', 'dark'];
 let theme = 'auto';

@@ -33,7 +33,7 @@ function startPredictions() {
   byId('model').addEventListener('change', () => showModel(byId('model').value));
   for (const id of ['p-search', 'p-truth', 'p-said', 'p-wrong', 'p-sure']) byId(id).addEventListener('input', filterPredictions);
   byId('p-reset').addEventListener('click', () => { resetFilters(); filterPredictions(); });
-  const says = (c) => h('span', {}, h('span', { class: 'dot', style: { background: classColour(c) } }), predictionsOf(current.model).classes[c]);
+  const says = (c) => dotted(classColour(c), predictionsOf(current.model).classes[c]);
   predictionTable = new DataTable(byId('p-table'), {
     title: UNIT === 'path' ? 'Paths' : 'Nodes', file: 'predictions.csv', rows: [], sort: 'sure', descending: false, size: 20,
     columns: [
