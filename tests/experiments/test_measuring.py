@@ -209,6 +209,10 @@ def test_a_bag_has_fewer_learners_where_the_budget_is_small(source: Source) -> N
 def test_shapes_in_the_words_of_each_model() -> None:
     bag, gcn, dbgnn = find_model("dge-bag"), find_model("gcn"), find_model("dbgnn")
     assert with_shape(bag, {"fan_outs": (64, 1)}, layers=3) == {"widths": (128,) * 3, "fan_outs": (64, 1, 1)}
+    assert with_shape(bag, {"widths": 64, "fan_outs": 8}, layers=2) == {
+        "widths": (64,) * 2,
+        "fan_outs": (8, 1),
+    }
     assert with_shape(bag, {"widths": (8, 8)}, width=4) == {"widths": (4, 4)}
     assert with_shape(gcn, {}, layers=3, width=16) == {"widths": (16, 16, 16)}
     assert with_shape(dbgnn, {}, layers=3, width=16) == {"n_layers": 3, "width": 16}

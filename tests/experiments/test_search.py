@@ -76,6 +76,7 @@ def test_what_is_searched_can_stand_beside_what_is_given() -> None:
     for depth, fan_outs in ((1, (64,)), (2, (64, 2)), (3, (64, 2, 1))):
         assert paper_space(bag, {"widths": (8,) * depth}).settings(bag, point)["fan_outs"] == fan_outs
     assert paper_space(bag, {"fan_outs": (64, 1, 1)}).dimensions["layers"] == (3,)
+    assert paper_space(bag, {"fan_outs": 8}).dimensions["layers"] == (1,)
     for name in ("widths", "width"):  # the parameter of the learner, and its other name
         narrow = paper_space(gat, {name: 280})
         assert narrow.dimensions["heads"] == (4, 8)

@@ -11,6 +11,7 @@ from typing import Any
 
 from honlearn.errors import ParameterError
 from honlearn.experiments.registry import Entry
+from honlearn.sampling.neighbors import as_fan_outs
 
 # What a size may be called, first match counts.
 KEYWORDS: dict[str, tuple[str, ...]] = {
@@ -69,9 +70,9 @@ def with_shape(
         for wanted, value, word in ((layers, depth, "layers"), (width, size, "width")):
             if wanted is not None:
                 changed[_needed(entry, word)] = value
-    fan_outs = parameters.get("fan_outs")
+    fan_outs = as_fan_outs(parameters.get("fan_outs"))
     if fan_outs is not None and len(fan_outs) != depth:
-        changed["fan_outs"] = (*tuple(fan_outs)[:depth], *(1,) * (depth - len(fan_outs)))
+        changed["fan_outs"] = (*fan_outs[:depth], *(1,) * (depth - len(fan_outs)))
     return changed
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from honlearn.errors import FormatError, MissingFileError, did_you_mean, listed
 from honlearn.experiments.registry import Entry
 from honlearn.experiments.shapes import KEYWORDS, keyword_for, shape_of, with_shape
+from honlearn.sampling.neighbors import as_fan_outs
 from honlearn.stored import Fields, read_json
 
 _DEPTH, _UNITS = (1, 2, 3), (128, 256, 512, 1024, 2048)
@@ -121,8 +122,8 @@ def _beside(
     size: str, choices: tuple[Any, ...], given: Mapping[str, Any], flat: Mapping[str, Any]
 ) -> tuple[Any, ...]:
     """Return the choices that can stand beside what is given: a fan-out for each layer, whole heads."""
-    if size == "layers" and flat.get("fan_outs") is not None:
-        return (len(flat["fan_outs"]),)
+    if size == "layers" and (fan_outs := as_fan_outs(flat.get("fan_outs"))) is not None:
+        return (len(fan_outs),)
     if size == "heads" and _is_given("width", given):
         return tuple(heads for heads in choices if shape_of(flat)[1] % heads == 0)
     if size == "width" and flat.get("heads"):

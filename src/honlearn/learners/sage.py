@@ -26,6 +26,7 @@ from honlearn.errors import ParameterError, check_choice, check_integer
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners.base import Inputs, Learner, Stack, check_sequence
 from honlearn.learners.layers import Layer, LayerShape, LayerStack
+from honlearn.sampling.neighbors import as_fan_outs
 
 
 class MeanLayer(Layer):
@@ -233,10 +234,7 @@ def fan_outs_of(learner: Any) -> tuple[int, ...] | None:
     >>> fan_outs_of(SAGE(widths=64, fan_outs=8)), fan_outs_of(SAGE(fan_outs=[64, 1])), fan_outs_of(SAGE())
     ((8,), (64, 1), None)
     """
-    given = getattr(learner, "fan_outs", None)
-    if given is None:
-        return None
-    return tuple(given) if hasattr(given, "__len__") else (given,)
+    return as_fan_outs(getattr(learner, "fan_outs", None))
 
 
 def check_fan_outs(learner: Any) -> None:

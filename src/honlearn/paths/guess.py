@@ -11,17 +11,16 @@ sequences. The roles are given together, to different columns, so that their sco
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from honlearn.errors import InputError, listed
 from honlearn.paths import other_layouts
+from honlearn.paths.column_sample import ColumnSample, together
 from honlearn.paths.delimited import DelimitedPart
 from honlearn.paths.files import find_files, format_of
 from honlearn.paths.guessed_times import is_iso, time_forms
@@ -32,27 +31,11 @@ from honlearn.paths.source import is_table
 from honlearn.paths.tables import open_part
 
 _ROWS = 2000
-_WORDS = {
-    "sequence": "session sessionid user userid visitor visit case caseid trace trip tripid itin itinerary "
-    "patient patientid customer client journey vessel ship voyage mmsi imo sequence path pathid route run "
-    "game subject person member device account besucher nutzer kunde fall sitzung fahrt reise schiff",
-    "order_by": "time timestamp date datetime ts order seq sequence step position pos index start starttime "
-    "begin created when event_time hop leg number num rank day minute second zeit zeitpunkt zeitstempel "
-    "datum uhrzeit schritt",
-    "entity": "page url entity node location place stop station port airport origin activity action item "
-    "product state ward unit department city site article word concept name screen page_name event code "
-    "diagnosis room zone cell gate symbol song track seite ort haltestelle hafen abteilung",
-    "path_column": "path paths route itinerary trajectory sequence pages stops journey walk",
-    "count_column": "count counts n freq frequency weight passengers times",
-}
-_WORDS_OF = {role: frozenset(text.split()) for role, text in _WORDS.items()}
 _SEPARATORS = ("->", "→", ">", "|", ";")
 # Marks that stand in ordinary text, too: only a column that is called a path is split at them.
 _COMMON = (",", " ")
 _SOURCES = frozenset(("origin", "source", "src", "from"))
 _TARGETS = frozenset(("dest", "destination", "target", "dst", "to", "end", "arrival", "next"))
-_TIME = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
-_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
 # By how much the chosen columns must beat any others to be taken without asking.
 _CLEAR = 1.0
 _LEAST = 2.0
@@ -78,66 +61,6 @@ class Guess:
         typed = {**self.options, **({"delimiter": "tab"} if self.options.get("delimiter") == "\t" else {})}
         words = (f"--{name.replace('_', '-')} {_quoted(value)}" for name, value in typed.items())
         return " ".join(words)
-
-
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """The first values of a column, as text; an empty one is missing."""
-
-    name: str
-    values: tuple[str, ...]
-    is_list: bool = False
-    words: frozenset[str] = field(default_factory=frozenset)
-
-    @classmethod
-    def of(cls, name: str, array: pa.Array) -> _Column:
-        is_list = pa.types.is_list(array.type) or pa.types.is_large_list(array.type)
-        return cls(name, tuple(_text(value) for value in array.to_pylist()), is_list, _words(name))
-
-    @cached_property
-    def there(self) -> list[str]:
-        return [value for value in self.values if value]
-
-    @cached_property
-    def n_distinct(self) -> int:
-        """How many different values there are, a missing one not counted."""
-        return len(set(self.there))
-
-    @cached_property
-    def codes(self) -> NDArray[np.int64]:
-        """The number of each value by first appearance, a missing one counted."""
-        number: dict[str, int] = {}
-        return np.array([number.setdefault(value, len(number)) for value in self.values], np.int64)
-
-    @cached_property
-    def times(self) -> float:
-        """The share of values that look like times."""
-        return self._share(_TIME.search)
-
-    @cached_property
-    def numbers(self) -> float:
-        """The share of values that are numbers."""
-        return self._share(_NUMBER.fullmatch)
-
-    @cached_property
-    def texts(self) -> frozenset[str]:
-        """The different values that are no numbers."""
-        return frozenset(value for value in self.there if not _NUMBER.fullmatch(value))
-
-    def _share(self, match: Callable[[str], object]) -> float:
-        return sum(match(value) is not None for value in self.there) / max(len(self.there), 1)
-
-    def named(self, role: str) -> bool:
-        """Return whether a word of the name is one that is used for a role."""
-        whole = re.sub(r"\W|_", "", self.name).casefold()
-        return bool(self.words & _WORDS_OF[role]) or whole in _WORDS_OF[role]
-
-
-def _together(column: _Column, owner: _Column) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of owners of each value, and the number of values of each owner."""
-    size = int(owner.codes.max(initial=-1)) + 1
-    pairs = np.unique(column.codes * size + owner.codes)
-    return np.bincount(pairs // max(size, 1)), np.bincount(pairs % max(size, 1), minlength=size)
 
 
 def guess_columns(source: Any, **given: Any) -> Guess | None:
@@ -173,7 +96,9 @@ def guess_part(part: Part) -> Guess | None:
         columns = _columns(part, names)
     if len(columns) == 1 and columns[0].name == "(line)":
         return None
-    other_layouts.refuse_repeated(part.name, names, (name for name in names if _matters(name)))
+    other_layouts.refuse_repeated(
+        part.name, names, (name for name in names if ColumnSample(name, ()).has_role)
+    )
     steps = other_layouts.steps_across({one.name: one.values for one in columns if not one.is_list})
     found = _path_per_row(part.name, columns)
     if found is None:
@@ -213,41 +138,17 @@ def _separator(part: Part, options: ReaderOptions) -> str | None:
     return next((mark for mark in marks if mark in header), None)
 
 
-def _columns(part: Part, names: Sequence[str]) -> list[_Column]:
+def _columns(part: Part, names: Sequence[str]) -> list[ColumnSample]:
     wanted = [name for name in names if names.count(name) == 1]
     if isinstance(part, JsonLinesPart) and not part.holds_arrays:
-        return [_Column.of(name, pa.array(values)) for name, values in part.sample(wanted).items()]
+        return [ColumnSample.of(name, pa.array(values)) for name, values in part.sample(wanted).items()]
     batch = next(part.batches(wanted, {}, lambda step=1, note="": None), None)
     if batch is None:
         raise InputError(f"{part.name}: a header without rows; is this the whole table?")
-    return [_Column.of(name, batch.column(i).slice(0, _ROWS)) for i, name in enumerate(wanted)]
+    return [ColumnSample.of(name, batch.column(i).slice(0, _ROWS)) for i, name in enumerate(wanted)]
 
 
-def _matters(name: str) -> bool:
-    """Return whether a column's name is one that paths, orders or entities have."""
-    column = _Column(name, (), words=_words(name))
-    return any(column.named(role) for role in _WORDS)
-
-
-def _text(value: Any) -> str:
-    if value is None or value != value:
-        return ""
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    return str(value)
-
-
-def _words(name: str) -> frozenset[str]:
-    """Return the words of a column's name: ``userId``, ``user_id`` and ``User ID`` have the same.
-
-    >>> sorted(_words("ITIN_ID")), sorted(_words("pageName"))
-    (['id', 'itin'], ['name', 'page'])
-    """
-    spaced = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
-    return frozenset(word.casefold() for word in re.split(r"[\W_]+", spaced) if word)
-
-
-def _path_per_row(table: str, columns: Sequence[_Column]) -> Guess | None:
+def _path_per_row(table: str, columns: Sequence[ColumnSample]) -> Guess | None:
     """Return the guess for a table with one path per row, where a column holds lists or separated names."""
     scored = []
     for column in columns:
@@ -272,12 +173,12 @@ def _path_per_row(table: str, columns: Sequence[_Column]) -> Guess | None:
     return Guess(options, tuple(reasons), clear)
 
 
-def _splits(column: _Column, mark: str) -> bool:
+def _splits(column: ColumnSample, mark: str) -> bool:
     """Return whether a mark makes paths of a column with any name: titles such as 'Home | Shop' are none."""
     return mark.strip() not in ("", ",") and max(value.count(mark) for value in column.there) > 1
 
 
-def _mark(column: _Column) -> str | None:
+def _mark(column: ColumnSample) -> str | None:
     """Return what splits the values of a column into names, where nearly all hold it."""
     values = column.there
     for mark in (*_SEPARATORS, *_COMMON):
@@ -293,7 +194,7 @@ def _is_between(mark: str, value: str) -> bool:
     return value.count(mark) == value.count(mark.strip())
 
 
-def _event_per_row(table: str, columns: Sequence[_Column]) -> Guess | None:
+def _event_per_row(table: str, columns: Sequence[ColumnSample]) -> Guess | None:
     """Return the guess for a table with one event per row."""
     usable = [column for column in columns if column.there and not column.is_list]
     ranked = []
@@ -344,14 +245,14 @@ def _event_per_row(table: str, columns: Sequence[_Column]) -> Guess | None:
     return guess
 
 
-def _are_ends(one: _Column, two: _Column) -> bool:
+def _are_ends(one: ColumnSample, two: ColumnSample) -> bool:
     """Return whether two columns hold where a step leads from and where to, so that neither is a sequence."""
     if one.words & (_SOURCES | _TARGETS) and two.words & (_SOURCES | _TARGETS):
         return True
     return len(one.texts & two.texts) > 0.5 * max(min(len(one.texts), len(two.texts)), 1)
 
 
-def _edge_per_row(columns: Sequence[_Column]) -> str:
+def _edge_per_row(columns: Sequence[ColumnSample]) -> str:
     """Return the options for a table of movements from one entity to another, or nothing."""
     sources, targets = ([c for c in columns if c.words & words] for words in (_SOURCES, _TARGETS))
     times = [c for c in columns if c.times + c.numbers >= 0.95]
@@ -369,7 +270,7 @@ def _of_labels(names: Sequence[str]) -> str:
     return "" if named is None else f" Column {named!r} is of labels, which come after the table of paths."
 
 
-def _last_of_steps(entity: _Column, columns: Sequence[_Column]) -> _Column | None:
+def _last_of_steps(entity: ColumnSample, columns: Sequence[ColumnSample]) -> ColumnSample | None:
     """Return the column of where a row's step leads, which holds entities as `entity` does; None without."""
     visited = set(entity.there)
     for column in columns:
@@ -379,7 +280,7 @@ def _last_of_steps(entity: _Column, columns: Sequence[_Column]) -> _Column | Non
     return None
 
 
-def _as_sequence(column: _Column) -> float:
+def _as_sequence(column: ColumnSample) -> float:
     """Return how well a column may hold ids of sequences: negative where it cannot."""
     size, distinct = len(column.there), column.n_distinct
     if distinct == size and size > 1:
@@ -389,23 +290,23 @@ def _as_sequence(column: _Column) -> float:
     return score - 2.0 * (column.times > 0.8)
 
 
-def _as_entity(column: _Column, sequence: _Column) -> float:
+def _as_entity(column: ColumnSample, sequence: ColumnSample) -> float:
     """Return how well a column may hold entities: they recur, and in more than one sequence."""
     if column.n_distinct < 2 or column.n_distinct == len(column.there) or column.times > 0.8:
         return -1.0
-    owners, values = _together(column, sequence)
+    owners, values = together(column, sequence)
     shared = int((owners > 1).sum()) / column.n_distinct
     varied = int((values > 1).sum()) / max(len(values), 1)
     score = 3.0 * column.named("entity") + shared + 2.0 * varied
     return score - 1.5 * (column.numbers > 0.95) - 1.0 * ("id" in column.words)
 
 
-def _as_order(column: _Column, sequence: _Column) -> float:
+def _as_order(column: ColumnSample, sequence: ColumnSample) -> float:
     """Return how well a column may order the rows of a sequence: numbers or times that differ within it."""
     # A column with both may be one, too: reading it tells where they mix.
     if column.times + column.numbers < 0.95:
         return 0.0
-    _, values = _together(column, sequence)
+    _, values = together(column, sequence)
     rows = np.bincount(sequence.codes)
     several = rows > 1
     distinct = float(sum((values[several] / rows[several]).tolist())) / max(int(several.sum()), 1)

@@ -7,7 +7,7 @@ so the result does not depend on threads, on other learners, or on the order of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -145,6 +145,17 @@ class NeighborSampler:
                 _sample(*self._tables[direction], out[-1], keys[2 * depth + side], side, level)
             out.append(level.reshape(learners, -1))
         return out
+
+
+def as_fan_outs(given: int | Iterable[int] | None) -> tuple[int, ...] | None:
+    """Return the fan-out of each layer, a single number for one; None stands for whole neighbourhoods.
+
+    >>> as_fan_outs(8), as_fan_outs([64, 1]), as_fan_outs(None)
+    ((8,), (64, 1), None)
+    """
+    if given is None:
+        return None
+    return tuple(given) if isinstance(given, Iterable) else (given,)
 
 
 def check_fan_outs(owner: str, fan_outs: Sequence[int]) -> tuple[int, ...]:
