@@ -124,6 +124,13 @@ def test_networks_grow_on_from_counts(honlearn: Run, tmp_path: Path) -> None:
         assert grow(more, "--update", tmp_path / "old.counts", "-o", tmp_path / "a.hon", *rule).code == 0
         grow(tmp_path / "all.txt", "-o", tmp_path / "b.hon", *rule)
         assert (tmp_path / "a.hon").read_bytes() == (tmp_path / "b.hon").read_bytes()
+    # A network is updated from the counts beside it, by its own rule unless one is given.
+    for rule, given in (((), ()), (("--tau", 0.5), ()), ((), ("--order", 1))):
+        beside = ("-o", tmp_path / "old.hon", "--counts", tmp_path / "old.counts")
+        assert grow(old, *beside, *rule).code == 0
+        assert grow(more, "--update", tmp_path / "old.hon", "-o", tmp_path / "a.hon", *given).code == 0
+        grow(tmp_path / "all.txt", "-o", tmp_path / "b.hon", *rule, *given)
+        assert (tmp_path / "a.hon").read_bytes() == (tmp_path / "b.hon").read_bytes()
     # Again, from the counts that an update wrote.
     step = ("--update", tmp_path / "old.counts", "--counts", tmp_path / "both.counts")
     assert grow(more, *step, "-o", tmp_path / "a.hon").code == 0
@@ -144,6 +151,7 @@ def test_counts_for_the_order_that_evidence_has(honlearn: Run, tmp_path: Path) -
     ("words", "message"),
     [
         (["--update", "net.hon"], "a network holds the contexts that were kept, not the counts of all"),
+        (["--update", "a.hon"], "a.counts: these are not the counts that a.hon was grown from"),
         (["--update", "a.count"], "no such file; did you mean 'a.counts'?"),
         (["--update", "a.counts", "--order", "3"], "counted for orders up to 2, and --order is 3"),
         (["--update", "a.counts", "--order", "auto"], "grow with --order auto from all paths"),
@@ -161,6 +169,7 @@ def test_errors_of_counts_are_one_line(
     Path("paths.txt").write_text("A C D\nB C E\n")
     hl.count_grams([["A", "B"]], 2).save("a.counts")
     hl.grow([["A", "B"]]).save("net.hon")
+    hl.grow([["A", "C"]]).save("a.hon")
     outcome = honlearn("grow", "paths.txt", "-o", "out.hon", *words)
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.err

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from honlearn.hon.build import GramCounts
     from honlearn.hon.grow_parts import GrownParts
     from honlearn.hon.network import HigherOrderNetwork
+    from honlearn.hon.statistics import GrowParameters
 
 
 @reader.reads_paths
@@ -70,9 +71,10 @@ def grow(
     update: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.counts",
+            metavar="FILE.counts|NET",
             help="Add PATHS to these counts: the same network as from all paths at once. The options of the "
-            "rule (alpha, tau, min-support) are those given here.",
+            "rule (alpha, tau, min-support) are those given here; beside a network NET.hon its NET.counts "
+            "are read, and its rule is used unless one is given.",
         ),
     ] = None,
     workers: Annotated[int, typer.Option(help="Threads that count while one reads.")] = 1,
@@ -141,7 +143,7 @@ def grow(
     check_target(output)
     if counts is not None:
         check_counts_target(counts)
-    known = None
+    known = its_rule = None
     options = {"n_workers": workers, "memory": most, "executor": executor, **reading}
     if executor is not None and counts is None and update is None and longest != AUTO:
         from honlearn.hon.build import grow as grow_network
@@ -152,9 +154,17 @@ def grow(
     elif update is None:
         known = count_for(source, 2 if longest is None else longest, tau, min_support, alpha=alpha, **options)
     else:
-        known = _updated(update, longest, source, alpha, options)
+        file = update
+        if update.suffix.lower() == ".hon":
+            file, its_rule = _beside(update)
+        known = _updated(file, longest, source, alpha, options)
     if known is not None:
-        hon = known.grow(longest, tau, min_support, alpha=alpha)
+        given = (longest, tau, min_support, alpha) != (None,) * 4
+        hon = (
+            known.grow(longest, tau, min_support, alpha=alpha)
+            if given or its_rule is None
+            else known.grow_by(its_rule)
+        )
     found: list[dict[str, int]] = []
     if longest == AUTO and known is not None:
         found = _by_length(known, hon, auto_alpha(tau, min_support, alpha))
@@ -261,6 +271,27 @@ def _tell_why(order: int, found: list[dict[str, int]], paths: str) -> None:
         f"for fewer nodes give a lower --order; 'honlearn info {paths} --order {order}' shows how much each "
         "order helps on held-out paths"
     )
+
+
+def _beside(network: Path) -> tuple[Path, GrowParameters]:
+    """Return the counts beside a network, and its rule; raise where they are not those it was grown from."""
+    from honlearn.errors import InputError
+    from honlearn.hon.counts_file import SUFFIX, load_counts
+    from honlearn.hon.formats import load_network
+
+    file = network.with_suffix(SUFFIX)
+    before = load_network(network)
+    if not file.is_file():
+        raise InputError(
+            f"{network}: a network holds the contexts that were kept, not the counts of all; write these "
+            f"beside it with 'honlearn grow … -o {network.name} --counts {file.name}'"
+        )
+    if before.parameters is None or load_counts(file).grow_by(before.parameters) != before:
+        raise InputError(
+            f"{file}: these are not the counts that {network.name} was grown from; name the counts that the "
+            "paths are to be added to"
+        )
+    return file, before.parameters
 
 
 def _updated(
