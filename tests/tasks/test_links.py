@@ -208,20 +208,28 @@ def test_recommendations_are_the_best_new_neighbours(monkeypatch: pytest.MonkeyP
     assert len(model.recommend("elm03", top=1000)) == len(others)
 
 
-def test_a_learner_alone_is_that_learner_in_company() -> None:
-    held = split()
-    for_all = fitted(**PLAIN, validation_fraction=0.0, max_epochs=2, widths=(24, 24))
+@pytest.mark.parametrize("sampled", [False, True])
+def test_a_learner_alone_is_that_learner_in_company(monkeypatch: pytest.MonkeyPatch, sampled: bool) -> None:
+    held, validation = split(), {"validation_fraction": 0.0, "max_epochs": 2}
+    if sampled:  # held-back pairs are computed in small chunks, each of which draws neighbours of its own
+        monkeypatch.setattr("honlearn.ensemble.inference._CHUNK", 1 << 17)
+        validation = {"fan_outs": (4, 2), "validation_fraction": 0.3, "max_epochs": 6}
+    for_all = fitted(**PLAIN, **validation, widths=(24, 24))
     given = ("Owner", held.network, None, None, held.names, True, for_all.seed_)
     examples, unlinked = training_pairs(*given)
     shape, run = for_all.architecture_, Runtime("cpu", 1)
     options = for_all._options(shape, len(examples))
     make = for_all._model(shape)._maker(run, examples, unlinked, lambda phase: "")
     with run.threads():
-        state = fit_ensemble(shape, range(3), options, Groups(make)).state
-        alone = fit_ensemble(shape, [1], options, Groups(make)).state
-    assert alone.keys() == state.keys()
-    for name, tensor in alone.items():
-        assert tensor[0].numpy().tobytes() == state[name][1].numpy().tobytes()
+        together = fit_ensemble(shape, range(2), options, Groups(make))
+        alone = [fit_ensemble(shape, [learner], options, Groups(make)) for learner in range(2)]
+    for learner, fit in enumerate(alone):
+        assert fit.state.keys() == together.state.keys()
+        for name, tensor in fit.state.items():
+            assert tensor[0].numpy().tobytes() == together.state[name][learner].numpy().tobytes()
+    if sampled:
+        first = [fit.history[0]["validation_loss"] for fit in (together, *alone)]
+        assert first[0] == pytest.approx(np.mean(first[1:]), abs=1e-7)
 
 
 def test_the_seed_and_nothing_else_decides() -> None:

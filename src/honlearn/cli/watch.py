@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 
+from honlearn.errors import first_line
 from honlearn.experiments.estimate import Planned, duration
 from honlearn.experiments.runner import Job, Watch, name_of
 from honlearn.results.record import Record
@@ -65,7 +66,7 @@ class Reporter(Watch):
         self.done += 1
         self.ran += 1
         if self.total > 1:
-            reason = str(error).splitlines()[0]
+            reason = first_line(error)
             self.print_line(f"{self.done}/{self.total} {self.named(job)} failed: {reason}")
 
     def left(self) -> float:

@@ -22,7 +22,7 @@ from honlearn.ensemble.examples import split
 from honlearn.ensemble.inference import chunk_size
 from honlearn.ensemble.pair_inference import BLOCK
 from honlearn.ensemble.pairs import pair_batch
-from honlearn.ensemble.training import Problem, Trainer
+from honlearn.ensemble.training import USUAL_LEARNERS, Problem, Trainer
 from honlearn.sampling.pairs import Pairs, PairSampler, count_unlinked, draw_unlinked, pair_keys
 from honlearn.seeds import Label, generator
 
@@ -162,7 +162,7 @@ class PairTrainer(Trainer):
         near = self.problem.near
         if near.rows_a_root <= 1:
             return BLOCK
-        return min(BLOCK, max(1, chunk_size(near, len(self._streams), self.shape.widest) // 2))
+        return min(BLOCK, max(1, chunk_size(near, USUAL_LEARNERS, self.shape.widest) // 2))
 
     @torch.no_grad()
     def _held_logits(self) -> torch.Tensor:

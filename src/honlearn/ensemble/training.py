@@ -28,7 +28,7 @@ from honlearn.seeds import Label, derive_seed
 
 # Validation parts are computed in chunks that suit so many learners, however many there are: neighbours are
 # sampled chunk by chunk, and a learner must not depend on its company.
-_USUAL_LEARNERS = 16
+USUAL_LEARNERS = 16
 
 
 class Held(NamedTuple):
@@ -228,7 +228,7 @@ class Trainer(TrainingLoop):
         self.ensemble.eval()
         occasion: tuple[Label, ...] = ("validation",) if self.shape.variant == "batch" else ()
         roots, near = self._roots(self._held, *occasion), self.problem.near
-        size, parts = chunk_size(near, _USUAL_LEARNERS, self.shape.widest), []
+        size, parts = chunk_size(near, USUAL_LEARNERS, self.shape.widest), []
         for start in range(0, roots.shape[1], size):
             # Steps of their own, so that parts do not share the neighbours they sample.
             ctx = ForwardContext(self.run, self._streams, (self.at.epoch << 20) + start)

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from honlearn.errors import FormatError, HonlearnError, InputError, check_integer, check_real
+from honlearn.errors import FormatError, HonlearnError, InputError, check_integer, check_real, first_line
 from honlearn.executors import is_here, open_executor
 from honlearn.experiments.spaces import Space
 from honlearn.results.records import JsonObjects
@@ -165,7 +165,7 @@ def attempt(
         with at_most(limit):
             score, error = float(evaluate(point)), ""
     except HonlearnError as failure:
-        score, error = None, str(failure).splitlines()[0]
+        score, error = None, first_line(failure)
     return Trial(point, score, round(time.perf_counter() - begun, 4), error=error)
 
 
