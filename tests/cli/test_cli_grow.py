@@ -106,7 +106,7 @@ COMPLAINTS = [
     ("paths.txt --min-length 9", "paths.txt: no path at all; 10 were shorter than min_length=9; lower it"),
     ("paths.txt --delimiter ,", "paths.txt: no path has two entities, so the network would be empty; is the"),
     ("paths.txt --skip-columns 4", "paths.txt:1: fewer than the 4 leading columns"),
-    ("events.csv", "events.csv: which columns hold the paths? Give sequence, order_by and entity"),
+    ("events.csv", "which columns hold the paths? Perhaps --sequence trip --order-by when --entity port"),
     (
         "events.csv --sequence trip --entity prot",
         "no column 'prot' (entity); did you mean 'port'?; there are",

@@ -91,12 +91,6 @@ def test_formats_that_are_written_only_are_told(net: str, tmp_path: Path, suffix
         run("info", str(file))
 
 
-def test_labels_of_paths_are_told_to_need_a_network(net: str, tmp_path: Path) -> None:
-    (tmp_path / "clicks.csv").write_text("user,page\n1,A\n1,B\n")
-    with pytest.raises(ParameterError, match=r"clicks.csv: paths, and LABELS are for a network; make one"):
-        run("info", str(tmp_path / "clicks.csv"), str(tmp_path / "labels.csv"))
-
-
 def test_info_as_tables(net: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     text = run("info", net, net.replace("net.hon", "labels.csv"))

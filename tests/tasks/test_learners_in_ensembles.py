@@ -126,7 +126,7 @@ def test_a_saved_model_predicts_the_same_bytes(case: Case, tmp_path: Path) -> No
     assert described(kinds) == described(model.architecture_.kinds)
 
 
-@every_case
+@each(dict.fromkeys(SOME))
 def test_an_interrupted_fit_goes_on_to_the_same_bytes_on_any_number_of_threads(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

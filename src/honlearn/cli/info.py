@@ -60,14 +60,9 @@ def info(
     from honlearn.hon.formats import load_network
     from honlearn.labels import read_labels
 
-    if not is_network([source], reading) and (labels is None or _are_paths(source, reading)):
+    if labels is None and not is_network([source], reading):
         from honlearn.cli.memory import describe_paths
 
-        if labels is not None:
-            raise ParameterError(
-                f"{source}: paths, and LABELS are for a network; make one first: honlearn grow {source} -o "
-                f"net.hon, then honlearn info net.hon {labels}"
-            )
         describe_paths([source], reading, order, seed, as_json)
         return
     known = None if labels is None else read_labels(labels, label_column, node_column)
@@ -86,13 +81,6 @@ def info(
     console = Console()
     for table in _tables(facts):
         console.print(table)
-
-
-def _are_paths(source: str, reading: dict[str, Any]) -> bool:
-    """Return whether what is no known network is to be read as paths, by its options or its extension."""
-    from honlearn.paths.files import EXTENSIONS, extension_of
-
-    return bool(reading) or extension_of(Path(source)) in EXTENSIONS.keys() - {".txt", ".parquet"}
 
 
 def describe(hon: HigherOrderNetwork, labels: tuple[list[str], list[str]] | None, top: int) -> dict[str, Any]:
