@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import honlearn as hl
 from honlearn.cli.convert import convert
 from honlearn.cli.info import info
-from honlearn.errors import InputError, ParameterError
+from honlearn.errors import InputError
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.formats import load_network
 
