@@ -1,8 +1,8 @@
 """``train`` and ``evaluate`` on paths: the network that they work on is grown from what was named.
 
 In: a word of the command line, and how paths are read. Out: the network of a file, or, of paths, the network
-of significant contexts (or by GrowHON's rule where tau or a least support is given), with a line that tells
-of it. Choosing a network for the task is ``--auto``, which :mod:`honlearn.cli.auto` has.
+of significant contexts (or by GrowHON's rule where tau or a least support is given), and a note on standard
+error. Choosing a network for the task is ``--auto``, which :mod:`honlearn.cli.auto` has.
 """
 
 from __future__ import annotations

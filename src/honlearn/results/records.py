@@ -132,7 +132,7 @@ def parsed_lines(
 ) -> Iterator[Entry]:
     """Yield what the lines of a file hold, without a damaged end.
 
-    For a line that `parse` refuses a FormatError has its number and says what is `wrong`.
+    Raises a FormatError with the number of the first line that `parse` refuses, and `wrong`.
     """
     whole = content[: len(content) - len(damaged_end(content))]
     for number, line in enumerate(whole.split(b"\n")[:-1], 1):
