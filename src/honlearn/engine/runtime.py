@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -47,6 +48,37 @@ class _Block:
         return self.memory[: math.prod(shape)].view(shape)
 
 
+# To hand a call to threads and wait for them takes some 50 µs; calls that take less than this stay whole.
+_WORTH_DIVIDING = 3e-4
+_TIMED_CALLS = 3
+
+
+@dataclass
+class _Cost:
+    """What calls of a kernel on arrays of one size take, in seconds, while they are not divided."""
+
+    n_calls: int = 0
+    least: float = math.inf
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether threads are worth it; the first calls are timed, and the least counts.
+
+        >>> cost = _Cost()
+        >>> for seconds in (0.5, 0.001, 0.002):  # the first one compiles
+        ...     assert not cost.is_divided
+        ...     cost.add(seconds)
+        >>> cost.is_divided
+        True
+        """
+        return self.n_calls >= _TIMED_CALLS and self.least > _WORTH_DIVIDING
+
+    def add(self, seconds: float) -> None:
+        """Take in another call."""
+        self.n_calls += 1
+        self.least = min(self.least, seconds)
+
+
 class Runtime:
     """Runs kernels over ranges of learners on `n_threads` threads and hands out scratch tensors.
 
@@ -63,6 +95,7 @@ class Runtime:
         if n_threads is not None:
             self.n_threads = check_integer(owner, "n_threads", n_threads, 1)
         self._pool: ThreadPoolExecutor | None = None
+        self._costs: dict[tuple[Callable[..., Any], int, int], _Cost] = {}
         self._blocks: dict[str, list[_Block]] = {}
         self._lent: dict[str, int] = {}
         self._steps = 0
@@ -70,16 +103,29 @@ class Runtime:
     def each(
         self, kernel: Callable[..., Any], n_learners: int, *arguments: Any, serial: bool = False
     ) -> None:
-        """Call ``kernel(first, last, *arguments)`` over all learners; `serial` where they share an output."""
+        """Call ``kernel(first, last, *arguments)`` over all learners; `serial` where they share an output.
+
+        The learners are divided among threads where a call takes long enough: on small networks handing
+        over would take longer than the work.
+        """
         parts = 1 if serial else min(self.n_threads, n_learners)
         if parts <= 1:
             kernel(0, n_learners, *arguments)
+            return
+        size = max(getattr(one, "nbytes", 0) for one in arguments).bit_length()
+        cost = self._costs.setdefault((kernel, n_learners, size), _Cost())
+        if not cost.is_divided:
+            started = time.perf_counter()
+            kernel(0, n_learners, *arguments)
+            cost.add(time.perf_counter() - started)
             return
         if self._pool is None:
             # A new thread has torch's own default, not the number that threads() sets for the calling one.
             self._pool = ThreadPoolExecutor(self.n_threads, "honlearn", torch.set_num_threads, (1,))
         ends = [n_learners * part // parts for part in range(parts + 1)]
-        work = [self._pool.submit(kernel, a, b, *arguments) for a, b in itertools.pairwise(ends)]
+        mine, *others = itertools.pairwise(ends)
+        work = [self._pool.submit(kernel, first, last, *arguments) for first, last in others]
+        kernel(*mine, *arguments)
         for part in work:
             part.result()
 
