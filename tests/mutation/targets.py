@@ -67,9 +67,9 @@ EQUIVALENT: dict[str, dict[tuple[str, str, str], str]] = {
             "mean * mean.sum()",
         ): "every step keeps the sum at 1 but for rounding, which is all that is taken out",
         (
-            "if of_kernel <= _MOST_KERNEL:",
-            "of_kernel <= _MOST_KERNEL",
-            "of_kernel < _MOST_KERNEL",
+            "if of_kernel <= MOST_KERNEL:",
+            "of_kernel <= MOST_KERNEL",
+            "of_kernel < MOST_KERNEL",
         ): "at three quarters exactly the bound changes nothing",
     },
     "honlearn.sampling.pairs": {

@@ -38,8 +38,10 @@ def test_two_steps_are_chosen_where_one_is_uninformative() -> None:
     hon, nodes = two_steps()
     labels = (np.arange(len(nodes)) >= len(nodes) // 2).astype(np.int64)
     known = example(labels, nodes)
-    learned, chosen = choose_vectors(hon, known, 2, 0)
+    learned, (chosen, *others) = choose_vectors(hon, known, 2, 0)
     assert (learned.reach, chosen.reach) == (2, 2)
+    # There is one for each reach, the one that says most first.
+    assert [one.reach for one in others] == [1]
     assert fit_kernel(chosen.values, known, 2, 0).loss < 0.1
     # Without the second step it is a guess.
     near = path_embedding(hon, chosen.values.shape[1], 1, chosen.smoothing)
@@ -57,7 +59,7 @@ def test_steps_are_counted_once_for_each_reach(monkeypatch: pytest.MonkeyPatch) 
         return count(network, reach)
 
     monkeypatch.setattr(embedding, "steps_apart", noted)
-    for vectors in choose_vectors(hon, known, 2, 0):
+    for vectors in choose_vectors(hon, known, 2, 0)[1]:
         steps = vectors.reach, vectors.smoothing
         longest = min(128, hon.n_entities // 2)
         every = path_embedding(hon, longest, *steps)
@@ -88,15 +90,17 @@ def test_losses_of_one_step_are_reused_on_the_next_network(monkeypatch: pytest.M
     made = numbered(monkeypatch)
     one_step: OneStep = {}
     together = [choose_vectors(network, known, 2, 0, one_step) for network in (first, later)]
-    for pair, again in zip(alone, together, strict=True):
-        for one, two in zip(pair, again, strict=True):
+    for (learned, read), (same, again) in zip(alone, together, strict=True):
+        for one, two in zip([learned, *read], [same, *again], strict=True):
             assert one[:2] == two[:2]
             assert one.values.tobytes() == two.values.tobytes()
-    # Nothing is left to do on the same network but two steps, short with either smoothing.
+    # Networks have the vectors of one step in common, not those of two.
+    ours, theirs = ({one.reach: one for one in read} for _, read in together)
+    assert [ours[reach] is theirs[reach] for reach in (1, 2)] == [True, False]
+    # Nothing is left to do on the same network but two steps with either smoothing.
     made.clear()
     choose_vectors(first, known, 2, 0, one_step)
-    of_two = {(one.reach, one.smoothing) for one in together[0] if one.reach == 2}
-    assert len(made) == 2 + len(of_two)
+    assert len(made) == 2
 
 
 @pytest.mark.parametrize("other", ["labels", "nodes", "weights", "seed", "classes"])
@@ -113,9 +117,10 @@ def test_losses_of_one_step_are_not_reused_for_other_examples(other: str) -> Non
         weights[7] = 2
     seed, classes = int(other == "seed"), 4 if other == "classes" else 3
     known = example(labels[:40], nodes[:40], weights[:40])
-    one = choose_vectors(hon, known, classes, seed, one_step)
+    mine, read = choose_vectors(hon, known, classes, seed, one_step)
     assert len({mark for mark, *_ in one_step}) == 2
-    two = choose_vectors(hon, known, classes, seed)
+    own, again = choose_vectors(hon, known, classes, seed)
+    one, two = [mine, *read], [own, *again]
     assert [v[:2] for v in one] == [v[:2] for v in two]
     assert [v.values.tobytes() for v in one] == [v.values.tobytes() for v in two]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ridge_cases import clouds, example, ring
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 from threadpoolctl import threadpool_limits
 
 from honlearn.ensemble.examples import Examples
@@ -157,13 +157,43 @@ def test_labelled_entities_are_calibrated_without_their_part() -> None:
     assert got.penalty == 0.1
 
 
+def test_penalties_are_judged_by_a_calibration_on_other_examples() -> None:
+    vectors, labels = clouds()
+    made = kernel(vectors, example(labels), 3)
+    (fit,) = made.fits([0.1])
+    part = np.arange(60) % 2
+    for number in range(2):
+        rest, own = part != number, part == number
+        alone = calibrate(fit.left_out[rest], labels[rest], np.ones(30))
+        expected = -log_softmax(alone.logits(fit.left_out[own]), 1)[np.arange(30), labels[own]]
+        np.testing.assert_allclose(fit.losses[own], expected, atol=5e-3)
+    assert fit.loss == pytest.approx(fit.losses.mean())
+
+
+def test_a_penalty_that_follows_the_labels_too_closely_is_not_chosen() -> None:
+    # Few examples of many classes, whose vectors overlap: a calibration fitted on the very scores that it is
+    # judged by makes the least penalty look best.
+    rng = np.random.default_rng(0)
+    labels = np.arange(400) % 10
+    vectors = np.eye(10)[labels] @ rng.normal(size=(10, 16)) + 1.6 * rng.normal(size=(400, 16))
+    known = example(labels[:120])
+    made = kernel(vectors, known, 10)
+    fits = list(made.fits(module.PENALTIES))
+    loss = [
+        -np.log(made.prediction(fit).proba[np.arange(120, 400), labels[120:]].astype(np.float64)).mean()
+        for fit in fits
+    ]
+    chosen = min(range(len(fits)), key=lambda place: fits[place].loss)
+    assert loss[chosen] < min(loss) + 0.05
+
+
 # --- predictions ------------------------------------------------------------------------------------
 
 
 def test_answers_are_probabilities_and_the_same_each_time() -> None:
     hon, labels = ring()
     known = example(labels[::2], np.arange(60)[::2])
-    _, vectors = choose_vectors(hon, known, 3, 5)
+    _, (vectors, *_) = choose_vectors(hon, known, 3, 5)
     one = fit_kernel(vectors.values, known, 3, 5)
     assert one.proba.shape == (60, 3)
     assert one.proba.dtype == np.float32
@@ -172,7 +202,7 @@ def test_answers_are_probabilities_and_the_same_each_time() -> None:
     assert (one.proba.argmax(1) == labels).mean() > 0.85
     for threads in (1, 2):
         with threadpool_limits(threads):
-            _, again = choose_vectors(hon, known, 3, 5)
+            _, (again, *_) = choose_vectors(hon, known, 3, 5)
             two = fit_kernel(again.values, known, 3, 5)
         assert again[:2] == vectors[:2]
         assert again.values.tobytes() == vectors.values.tobytes()
@@ -198,7 +228,7 @@ def test_random_labels_are_predicted_no_better_than_expected_by_chance() -> None
     hon, _ = ring(120)
     labels = np.random.default_rng(0).integers(0, 2, 120)
     known = example(labels)
-    got = fit_kernel(choose_vectors(hon, known, 2, 0)[1].values, known, 2, 0)
+    got = fit_kernel(choose_vectors(hon, known, 2, 0)[1][0].values, known, 2, 0)
     assert got.loss > 0.6
     assert (got.proba.argmax(1) == labels).mean() < 0.7
 
@@ -241,7 +271,7 @@ def test_degenerate_inputs_give_probabilities(
 ) -> None:
     known = example(np.array(labels), np.array(nodes))
     classes = max(labels) + 1
-    got = fit_kernel(choose_vectors(hon, known, classes, 0)[1].values, known, classes, 0)
+    got = fit_kernel(choose_vectors(hon, known, classes, 0)[1][0].values, known, classes, 0)
     assert got.proba.shape == (hon.n_entities, classes)
     np.testing.assert_allclose(got.proba.sum(1), 1, atol=1e-5)
     assert np.isfinite(got.loss)

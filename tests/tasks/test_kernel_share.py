@@ -19,7 +19,7 @@ from honlearn.ensemble.training import Trainer
 from honlearn.errors import ParameterError
 from honlearn.hon.edgelist import from_edges
 from honlearn.path_kernel.path_vectors import choose_vectors
-from honlearn.path_kernel.ridge import fit_kernel
+from honlearn.path_kernel.ridge import KernelPrediction, fit_kernel
 from honlearn.tasks.shares import stacked_shares, with_less_kernel
 
 VARIANTS = [
@@ -35,6 +35,20 @@ def vectors() -> Any:
     """Return the vectors that fits of the training part choose."""
     hon, _, _ = communities()
     return choose_vectors(hon, known(), 3, 0)
+
+
+def kernels() -> tuple[list[KernelPrediction], list[NDArray[np.float64]]]:
+    """Return the kernels on these vectors, and the probability that each gives to the true classes."""
+    fits = [fit_kernel(one.values, known(), 3, 0) for one in vectors()[1]]
+    return fits, [one.of_truth(known()) for one in fits]
+
+
+def alone() -> NDArray[np.float32]:
+    """Return what the kernels predict by themselves."""
+    fits, truths = kernels()
+    shares = stacked_shares(truths, np.ones(len(known())), 0)
+    kept = np.where(shares < 0.02, 0, shares)
+    return np.einsum("k,kvc->vc", kept / kept.sum(), [one.proba for one in fits])
 
 
 def known() -> Examples:
@@ -70,17 +84,18 @@ def test_the_prediction_is_the_mix_of_learners_and_kernel(variant: str, shared: 
     )
     assert (learners.kernel_share_, learners.kernel_proba_) == (0.0, None)
     assert (kernel.kernel_share_, mixed.kernel_share_) == (1.0, 0.3)
-    alone = kernel.kernel_proba_
-    assert np.array_equal(kernel.predict_proba(nodes), alone)
-    assert np.array_equal(mixed.kernel_proba_, alone)
+    of_kernels = kernel.kernel_proba_
+    assert np.array_equal(kernel.predict_proba(nodes), of_kernels)
+    assert np.array_equal(mixed.kernel_proba_, of_kernels)
     assert 0 < auto.kernel_share_ <= 0.75
     # A subset in another order has the rows that belong to it.
     some = np.array([41, 3, 17, 3])
-    assert np.array_equal(kernel.predict_proba(nodes[some]), alone[some])
+    assert np.array_equal(kernel.predict_proba(nodes[some]), of_kernels[some])
     for model in (mixed, auto):
         share, got = np.float32(model.kernel_share_), model.predict_proba(nodes)
         assert got.dtype == np.float32
-        assert np.array_equal(got, (1 - share) * learners.predict_proba(nodes) + share * alone)
+        expected = (1 - share) * learners.predict_proba(nodes) + share * model.kernel_proba_
+        assert np.array_equal(got, expected)
         # Members are learners alone, so that what they disagree on is theirs.
         assert np.array_equal(learners.member_proba(nodes), model.member_proba(nodes))
         assert np.array_equal(learners.votes(nodes)[0], model.votes(nodes)[0])
@@ -99,9 +114,8 @@ def test_the_prediction_of_a_bag_is_the_mean_of_its_members_beside_the_kernel() 
 
 def test_a_fit_chooses_vectors_for_its_labels() -> None:
     model = fitted(kernel_share=1, random_state=0)
-    learned, kernel = vectors()
-    assert np.array_equal(model.kernel_proba_, fit_kernel(kernel.values, known(), 3, 0).proba)
-    assert np.array_equal(model.path_vectors_, learned.first(64))
+    np.testing.assert_allclose(model.kernel_proba_, alone(), atol=1e-6)
+    assert np.array_equal(model.path_vectors_, vectors()[0].first(64))
 
 
 @pytest.mark.usefixtures("chosen")
@@ -109,7 +123,7 @@ def test_the_kernel_has_a_share_without_path_features_too() -> None:
     model = fitted(path_features=0, kernel_share=0.5)
     assert model.path_vectors_ is None
     assert model.ensemble_.stacks[0].layers[0].own.matrix is None
-    assert np.array_equal(model.kernel_proba_, fit_kernel(vectors()[1].values, known(), 3, 0).proba)
+    np.testing.assert_allclose(model.kernel_proba_, alone(), atol=1e-6)
 
 
 def test_with_neither_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,10 +170,9 @@ def test_the_share_is_chosen_on_what_the_search_held_back(
     learned = np.full(len(known()), np.nan)
     for place in np.unique(held.positions):
         learned[place] = held.probability[held.positions == place].mean()
-    kernel = fit_kernel(vectors()[1].values, known(), 3, 0).proba[known().nodes, known().labels]
-    shares = stacked_shares([learned, kernel.astype(np.float64)], np.ones(len(known())), 0)
+    shares = stacked_shares([learned, *kernels()[1]], np.ones(len(known())), 0)
     shares = with_less_kernel(shares, 1)
-    assert model.kernel_share_ == pytest.approx(shares[1], rel=1e-12)
+    assert model.kernel_share_ == pytest.approx(shares[1:].sum(), rel=1e-12)
     # Learners of two epochs leave much to the kernel.
     assert model.kernel_share_ > 0.2
 

@@ -48,9 +48,9 @@ def pool(
     search = Designed(lambda one: given.get(one.key, np.full(N, other)), stop)
     hon = tiny()[0]
     made = {FIRST: hon.first_order(), NETWORK: hon}
-    places = [Place(key, made[key], (kernels or {}).get(key)) for key in networks]
+    places = [Place(key, made[key]) for key in networks]
     choice = Choice(search, N, ledger or Ledger(), False)
-    return search, Pool(choice, places, np.ones(N), n_learners, ROUND, 0, **settings)
+    return search, Pool(choice, places, kernels or {}, np.ones(N), n_learners, ROUND, 0, **settings)
 
 
 def outcome(selected: Selected) -> dict[str, tuple[int, float]]:
@@ -108,7 +108,7 @@ def test_powers_are_not_tried_where_all_edges_have_one_weight() -> None:
     search, made = pool({"sage 0.5 ring": noisy(0.8, 0)}, networks=(), other=0.2)
     names = [f"n{i}" for i in range(5)]
     ring = from_edges(names, names[1:] + names[:1], [3] * 5)
-    made.places = [Place("ring", ring, None)]
+    made.places = [Place("ring", ring)]
     assert set(outcome(made.select())) == {"sage 0.5 ring"}
     assert search.seen() == ["sage 0.5 ring", "gcn 0.25 ring", "gat 0.5 ring"]
 
@@ -209,6 +209,8 @@ def test_a_share_that_was_given_is_kept(share: float) -> None:
     selected = made.select()
     assert selected.kernel_share == pytest.approx(share)
     assert sum(part for _, part in outcome(selected).values()) == pytest.approx(1 - share)
+    # Among the kernels it goes to those that predict.
+    assert selected.kernel_shares[FIRST] >= 0.9 * share
 
 
 def test_examples_without_weight_have_no_say() -> None:

@@ -46,7 +46,7 @@ class PathKernelClassifier(NodeBaseline):
 
     def _fit_nodes(self, nodes: NDArray[np.int32], codes: NDArray[np.int64], n_classes: int) -> None:
         examples = Examples(nodes, codes, np.ones(len(nodes), np.float32))
-        _, vectors = choose_vectors(self.network, examples, n_classes, self.seed_)
+        _, (vectors, *_) = choose_vectors(self.network, examples, n_classes, self.seed_)
         fitted = fit_kernel(vectors.values, examples, n_classes, self.seed_)
         state = {
             "proba": torch.from_numpy(fitted.proba),

@@ -20,15 +20,13 @@ from honlearn.hon.embedding import embedding, steps_to_others, unit
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.path_space import PathSpace
 from honlearn.path_kernel.calibration import Rows
-from honlearn.path_kernel.ridge import PENALTIES, PathRidge, shuffled
+from honlearn.path_kernel.ridge import PathRidge, shuffled
 
 # Reach and smoothing; learners take the first whose loss is within noise of the least.
 _STEPS = ((2, 1.0), (2, 0.75), (1, 1.0), (1, 0.75))
 _LENGTHS = (8, 16, 32, 64, 128)
-# Reach and smoothing are compared at these lengths.
-_SHORT = (16, 32)
-# Vectors are compared on so many examples, landmarks and penalties at most.
-_COMPARED, _LANDMARKS, _PENALTIES = 4096, 256, PENALTIES[::2]
+# Vectors are compared on so many examples and landmarks at most, with these penalties.
+_COMPARED, _LANDMARKS, _PENALTIES = 4096, 256, (0.01, 0.1, 1.0)
 
 
 class Vectors(NamedTuple):
@@ -48,13 +46,13 @@ class Vectors(NamedTuple):
 
 
 class EntityVectors(NamedTuple):
-    """The path vectors of a network's entities: those of the learners [V, d], and those of the kernel.
+    """The path vectors of a network's entities: those of the learners [V, d], and those of each kernel.
 
     `source` is what the learners' vectors are the first components of.
     """
 
     learned: NDArray[np.float32] | None
-    kernel: Vectors | None
+    kernels: tuple[Vectors, ...]
     source: Vectors | None = None
 
     def space(self, network: HigherOrderNetwork) -> PathSpace | None:
@@ -65,7 +63,7 @@ class EntityVectors(NamedTuple):
 
 
 # What the best vectors of one step lose on each example [n], and these, by all that they come from.
-OneStep = dict[tuple[str, float, tuple[int, ...]], tuple[Rows, Vectors]]
+OneStep = dict[tuple[str, float], tuple[Rows, Vectors]]
 
 
 def choose_vectors(
@@ -75,27 +73,27 @@ def choose_vectors(
     seed: int,
     one_step: OneStep | None = None,
     n_threads: int = 1,
-) -> tuple[Vectors, Vectors]:
-    """Return vectors for learners and those for the kernel, which say most of labelled entities left out.
+) -> tuple[Vectors, list[Vectors]]:
+    """Return vectors for learners, and for kernels those of each reach, the best first.
 
-    Learners look at neighbours themselves, so theirs reach two steps, which hold the memory, unless one step
-    says more by more than a standard error. In `one_step` stands what one step said on other networks: those
-    of the same paths have it in common, and it is not made again. Vectors are compared on `n_threads`
-    threads; the result does not depend on how many.
+    The best say most of labelled entities left out. Learners look at neighbours themselves, so theirs reach
+    two steps, which hold the memory, unless one step says more by more than a standard error. In `one_step`
+    stands what one step said on other networks: those of the same paths have it in common, and it is not made
+    again. Vectors are compared on `n_threads` threads; the result does not depend on how many.
     """
     examples = shuffled(examples, seed)
     examples = examples.take(np.arange(min(len(examples), _COMPARED)))
     # On several threads sums come out in another order, and with them the last bits.
     with threadpool_limits(1), ThreadPoolExecutor(n_threads) as pool:
         compared = _Comparison(network, examples, n_classes, {} if one_step is None else one_step)
-        short = list(pool.map(lambda steps: compared.best(steps[0], steps[1], _SHORT), _STEPS))
-        least, sharp = min(short, key=lambda one: float(one[0].mean()))
-        safe = next(vectors for losses, vectors in short if _is_within_noise(losses - least))
-        learned, read = ((vectors.reach, vectors.smoothing) for vectors in (safe, sharp))
-        asked = list(dict.fromkeys([learned, read]))
-        longer = pool.map(lambda steps: compared.best(steps[0], steps[1], _LENGTHS)[1], asked)
-        found = dict(zip(asked, longer, strict=True))
-        return found[learned], found[read]
+        found = list(pool.map(lambda steps: compared.best(*steps), _STEPS))
+    ordered = sorted(found, key=lambda one: float(one[0].mean()))
+    least = ordered[0][0]
+    learned = next(vectors for losses, vectors in found if _is_within_noise(losses - least))
+    of_reach: dict[int, Vectors] = {}
+    for _, vectors in ordered:
+        of_reach.setdefault(vectors.reach, vectors)
+    return learned, list(of_reach.values())
 
 
 class _Comparison:
@@ -112,17 +110,17 @@ class _Comparison:
             digest.update(array.tobytes())
         self.mark = digest.hexdigest()
 
-    def best(self, reach: int, smoothing: float, lengths: tuple[int, ...]) -> tuple[Rows, Vectors]:
+    def best(self, reach: int, smoothing: float) -> tuple[Rows, Vectors]:
         """Return the losses [n] and the vectors of the length with the least."""
         if reach > 1:
-            return self._best(reach, smoothing, lengths)
-        key = (self.mark, smoothing, lengths)
+            return self._best(reach, smoothing)
+        key = (self.mark, smoothing)
         if key not in self.one_step:
-            self.one_step[key] = self._best(reach, smoothing, lengths)
+            self.one_step[key] = self._best(reach, smoothing)
         return self.one_step[key]
 
-    def _best(self, reach: int, smoothing: float, lengths: tuple[int, ...]) -> tuple[Rows, Vectors]:
-        shorter = sorted({min(length, self.most) for length in lengths})
+    def _best(self, reach: int, smoothing: float) -> tuple[Rows, Vectors]:
+        shorter = sorted({min(length, self.most) for length in _LENGTHS})
         every, tried = embedding(self.ahead[reach], shorter[-1], smoothing), []
         for length in shorter:
             kernel = PathRidge(every[:, :length], self.examples, self.n_classes, _LANDMARKS)

@@ -27,6 +27,8 @@ from honlearn.path_kernel.calibration import Calibration, Rows, calibrate
 from honlearn.path_kernel.terms import LANDMARKS, PARTS, KernelTerms, LabelledEntities, alike
 from honlearn.seeds import generator
 
+# Into so many parts examples are divided where penalties and vectors are compared.
+_JUDGED = 2
 PENALTIES = tuple(10.0 ** np.arange(-3, 1.1, 0.5))
 # Entities whose kernel rows are held at once.
 _BLOCK = 8192
@@ -92,11 +94,14 @@ def _standardised(vectors: Rows) -> tuple[Rows, Rows, Rows]:
 
 
 class _Fit(NamedTuple):
-    """A penalty, the coefficients of the landmarks [m, C], the calibration, and what is left out: [n, C]."""
+    """A penalty, the coefficients of the landmarks [m, C], the scores left out [n, C], and their losses [n].
+
+    Losses are by a calibration on other examples: one that is fitted on the scores that it is judged by
+    flatters small penalties, as they follow the labels most.
+    """
 
     penalty: float
     coefficients: Rows
-    calibration: Calibration
     left_out: Rows
     losses: Rows
 
@@ -124,7 +129,7 @@ class PathRidge:
         return alike(rows, self.landmarks)
 
     def fits(self, penalties: Sequence[float]) -> Iterator[_Fit]:
-        """Yield a fit for each penalty; its loss is of examples left out, but calibrated with them."""
+        """Yield a fit for each penalty; its loss is of examples left out, by regression and calibration."""
         labels, weights = self.examples.labels, self.weights
         truth = np.eye(self.n_classes)[labels]
         truth -= weights @ truth / len(labels)
@@ -146,11 +151,21 @@ class PathRidge:
                 leverage = np.minimum(leverage, 1 - 1e-6)[:, None]
                 fitted = rows @ (onto / (values + penalty)[:, None])
                 left_out[place, block] = (fitted - leverage * truth[block]) / (1 - leverage)
-        calibration = None
+        near: Sequence[Calibration | None] = [None] * _JUDGED
         for penalty, scores in zip(penalties, left_out, strict=True):
             coefficients = self._lift @ (basis @ (onto / (values + penalty)[:, None]))
-            calibration = calibrate(scores, labels, weights, calibration)
-            yield _Fit(penalty, coefficients, calibration, scores, self._losses(calibration.logits(scores)))
+            near, logits = self._calibrated(scores, near)
+            yield _Fit(penalty, coefficients, scores, self._losses(logits))
+
+    def _calibrated(self, scores: Rows, near: Sequence[Calibration | None]) -> tuple[list[Calibration], Rows]:
+        """Return a calibration for each part of the examples, fitted on the others, and the logits [n, C]."""
+        part, logits = np.arange(len(scores)) % len(near), np.empty_like(scores)
+        found = []
+        for number, start in enumerate(near):
+            rest, own = part != number, part == number
+            found.append(calibrate(scores[rest], self.examples.labels[rest], self.weights[rest], start))
+            logits[own] = found[-1].logits(scores[own])
+        return found, logits
 
     def _losses(self, logits: Rows) -> Rows:
         """Return the log loss of each example times its weight, [n]; weights have a mean of 1."""
@@ -163,21 +178,16 @@ class PathRidge:
 
     def prediction(self, fit: _Fit) -> KernelPrediction:
         """Return the prediction for every entity; for a labelled one, by fit and calibration without it."""
+        whole = calibrate(fit.left_out, self.examples.labels, self.weights)
+        calibrations, logits = self._calibrated(fit.left_out, [whole] * PARTS)
         proba = np.empty((len(self.vectors), self.n_classes), np.float32)
         for start in range(0, len(proba), _BLOCK):
             scores = self._kernel(self.vectors[start : start + _BLOCK]) @ fit.coefficients
-            proba[start : start + _BLOCK] = special.softmax(fit.calibration.logits(scores), 1)
-        part, logits = np.arange(len(self.examples)) % PARTS, np.empty_like(fit.left_out)
-        calibrations = []
-        for number in range(PARTS):
-            rest, own = part != number, part == number
-            known = (fit.left_out[rest], self.examples.labels[rest], self.weights[rest])
-            calibrations.append(calibrate(*known, fit.calibration))
-            logits[own] = calibrations[-1].logits(fit.left_out[own])
+            proba[start : start + _BLOCK] = special.softmax(whole.logits(scores), 1)
         proba[self.examples.nodes] = special.softmax(logits, 1)
-        parts = (self._center, self._scale, self.landmarks, fit.coefficients, *fit.calibration[:2])
+        parts = (self._center, self._scale, self.landmarks, fit.coefficients, *whole[:2])
         model = KernelModel(*(np.asarray(part, np.float32) for part in parts))
-        terms = self._terms(fit, [*calibrations, fit.calibration])
+        terms = self._terms(fit, [*calibrations, whole])
         return KernelPrediction(proba, float(self._losses(logits).mean()), fit.penalty, model, terms)
 
     def _terms(self, fit: _Fit, calibrations: Sequence[Calibration]) -> KernelTerms:

@@ -1,22 +1,54 @@
-"""What predicts for new entities from their path vectors: the path kernel on each network that has a share.
+"""The path kernels of a fit: one for each reach of the path vectors of each network, and their mix.
 
-In: the vectors and kernels of a fit. Out: parts, each with a network, the space of its vectors, the kernel
-and its share among the kernels. Entities of the fit have their prediction already (``kernel_proba_``).
+In: networks with their path vectors, and labelled entities. Out: fitted kernels, and by their shares the
+prediction for entities of the fit, its terms, and parts that predict for new entities from path vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from honlearn.ensemble.examples import Examples
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.path_space import PathSpace
 from honlearn.hon.statistics import GrowParameters
 from honlearn.path_kernel.path_vectors import Vectors
-from honlearn.path_kernel.ridge import KernelModel, KernelPrediction
+from honlearn.path_kernel.ridge import KernelModel, KernelPrediction, fit_kernel
+from honlearn.path_kernel.terms import KernelTerms
+from honlearn.tasks.shares import MOST_KERNEL
+
+# A kernel with less of the kernels' share is left out: it would be kept and explained for nothing.
+_LEAST = 0.02
+
+
+class FittedKernel(NamedTuple):
+    """A kernel on the vectors of a network."""
+
+    network: HigherOrderNetwork
+    vectors: Vectors
+    prediction: KernelPrediction
+
+
+def fit_kernels(
+    read: Mapping[str, tuple[HigherOrderNetwork, Sequence[Vectors]]],
+    examples: Examples,
+    n_classes: int,
+    seed: int,
+) -> dict[str, FittedKernel]:
+    """Return a kernel for each of the vectors of some networks; those that networks have in common once."""
+    found: dict[str, FittedKernel] = {}
+    for key, (network, several) in read.items():
+        for one in several:
+            if any(one is known.vectors for known in found.values()):
+                continue
+            prediction = fit_kernel(one.values, examples, n_classes, seed)
+            name = f"{key} reach {one.reach}"
+            found[name] = FittedKernel(network, one, prediction)
+    return found
 
 
 class KernelPart(NamedTuple):
@@ -31,24 +63,47 @@ class KernelPart(NamedTuple):
     space: PathSpace
     kernel: KernelModel
 
-    @classmethod
-    def of(
-        cls,
-        read: Mapping[str, tuple[HigherOrderNetwork, Vectors | None, KernelPrediction | None]],
-        shares: Mapping[str, float],
-    ) -> list[KernelPart]:
-        """Return a part for each network whose kernel has a share; those are scaled to sum to 1."""
-        found = []
-        total = float(sum(shares.values()))
-        for key, (network, vectors, kernel) in read.items():
-            if vectors is not None and kernel is not None and shares.get(key, 0) > 0:
-                share = float(shares[key]) / total
-                found.append(cls(share, network, network.parameters, vectors.space(network), kernel.model))
-        return found
-
     def proba(
         self, network: HigherOrderNetwork, entities: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> NDArray[np.float32]:
         """Return its share of the probabilities [n, C] of these entities of an updated network."""
         vectors = self.space.vectors(network, entities, columns)
         return np.float32(self.share) * self.kernel.proba(vectors)
+
+
+class KernelMix(NamedTuple):
+    """What kernels predict together: their share of the prediction, probabilities, terms and parts."""
+
+    share: float = 0.0
+    proba: NDArray[np.float32] | None = None
+    terms: tuple[tuple[float, KernelTerms], ...] = ()
+    parts: tuple[KernelPart, ...] = ()
+
+
+def mixed(
+    kernels: Mapping[str, FittedKernel], shares: Mapping[str, float], given: float | None = None
+) -> KernelMix:
+    """Return the mean of kernels by their shares; those of hardly any share are left out.
+
+    Together they have the share that was `given`, or the sum of theirs.
+    """
+    total = float(sum(shares.values()))
+    kept = {name: share for name, share in shares.items() if share > 0 and share >= _LEAST * total}
+    if not kept:
+        return KernelMix()
+    among = {name: share / sum(kept.values()) for name, share in kept.items()}
+    some = [(share, kernels[name]) for name, share in among.items()]
+    weighted = np.stack([np.float32(share) * one.prediction.proba for share, one in some])
+    parts = tuple(
+        KernelPart(
+            share, one.network, one.network.parameters, one.vectors.space(one.network), one.prediction.model
+        )
+        for share, one in some
+    )
+    return KernelMix(
+        # Rounded, the sum may be above the most that it may be.
+        min(total, MOST_KERNEL) if given is None else given,
+        weighted.sum(0, dtype=np.float32),
+        tuple((share, one.prediction.terms) for share, one in some),
+        parts,
+    )

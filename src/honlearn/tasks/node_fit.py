@@ -8,7 +8,7 @@ from a pool (:mod:`honlearn.tasks.pool`).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +27,6 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner
 from honlearn.learners.base import USUAL_POWER
 from honlearn.path_kernel.path_vectors import EntityVectors, OneStep, choose_vectors
-from honlearn.path_kernel.ridge import KernelPrediction, fit_kernel
 from honlearn.path_kernel.terms import KernelTerms
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
@@ -38,7 +37,7 @@ from honlearn.tasks.choice import Candidate
 from honlearn.tasks.component import Component
 from honlearn.tasks.estimator import EnsembleEstimator, with_power
 from honlearn.tasks.inputs import Labels, Names, Weights
-from honlearn.tasks.kernel_part import KernelPart
+from honlearn.tasks.kernel_part import FittedKernel, KernelPart, fit_kernels, mixed
 from honlearn.tasks.large import LargeNetworks
 from honlearn.tasks.nested import AUTO, as_learners
 from honlearn.tasks.pool import Place, Pool, Selected
@@ -135,23 +134,33 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         """Return the path vectors of a network's entities, made once in a fit."""
         kernel = self.parameter_object("path_kernel")
         known = self._known_vectors.get(id(network))
-        if known is not None and (known.kernel is not None or not for_kernel):
+        if known is not None:
             return known
         if not kernel.vectors and not (for_kernel and kernel.share):
-            return EntityVectors(None, None)
+            return EntityVectors(None, ())
         classes, examples = prepared
         given = (network, examples, len(classes), self.seed_, self._one_step, self._runtime().n_threads)
         learned, read = choose_vectors(*given)
         mine = learned.first(kernel.vectors) if kernel.vectors else None
-        self._known_vectors[id(network)] = EntityVectors(mine, read, learned)
+        self._known_vectors[id(network)] = EntityVectors(mine, tuple(read), learned)
         return self._known_vectors[id(network)]
 
-    def _kernel_of(self, found: EntityVectors, prepared: Prepared) -> KernelPrediction | None:
-        """Return the kernel's prediction from the vectors of a network, None where it has no share."""
+    def _kernels_on(
+        self, networks: Sequence[tuple[str, HigherOrderNetwork]], prepared: Prepared
+    ) -> dict[str, FittedKernel]:
+        """Return the kernels on these networks, none where they have no share."""
         share = self.parameter_object("path_kernel").share
-        if found.kernel is None or (not isinstance(share, str) and share == 0):
-            return None
-        return fit_kernel(found.kernel.values, prepared.examples, len(prepared.classes), self.seed_)
+        if not isinstance(share, str) and share == 0:
+            return {}
+        read = {key: (hon, self._vectors_of(hon, prepared).kernels) for key, hon in networks}
+        return fit_kernels(read, prepared.examples, len(prepared.classes), self.seed_)
+
+    def _mix_kernels(self, kernels: Mapping[str, FittedKernel], shares: Mapping[str, float]) -> None:
+        """Set what the kernels predict together."""
+        share = self.parameter_object("path_kernel").share
+        mix = mixed(kernels, shares, None if isinstance(share, str) else float(share))
+        self.kernel_share_, self.kernel_proba_, self.kernel_terms_ = mix.share, mix.proba, mix.terms
+        self.kernel_parts_ = list(mix.parts)
 
     def _count_examples(self, examples: tuple[Any, ...]) -> int:
         return len(self._prepare(*examples).examples)
@@ -189,9 +198,8 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         with run.threads():
             marks = lambda p: self._fingerprint(p, known.arrays())  # noqa: E731
             fitted = model.fit(run, known, options, marks, size, self._workers)
-        kernel = self._kernel_of(found, prepared)
-        self._resolve_kernel(kernel, fitted, known)
-        self.kernel_parts_ = KernelPart.of({"": (self.network_, found.kernel, kernel)}, {"": 1.0})
+        kernels = self._kernels_on([("network", self.network_)], prepared)
+        self._mix_kernels(kernels, self._kernel_shares(kernels, fitted, known))
         self.classes_ = classes
         given = (fitted.state, 1.0, fitted.best_epochs, found.learned, found.space(self.network_))
         self.components_ = [Component.of(model, *given)]
@@ -217,24 +225,24 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         self.edge_power_ = next(power for power, one in tried.items() if one is chosen)
         self.selection_results_ = self._choice.results({chosen.key: 1.0}, {chosen.key: self.n_learners})
 
-    def _resolve_kernel(self, kernel: KernelPrediction | None, fitted: Fitted, examples: Examples) -> None:
-        """Set the kernel's prediction for every entity, and its share, chosen on held-back predictions."""
-        self.kernel_share_, self.kernel_proba_, self.kernel_terms_ = 0.0, None, ()
-        if kernel is None:
-            return
+    def _kernel_shares(
+        self, kernels: Mapping[str, FittedKernel], fitted: Fitted, examples: Examples
+    ) -> dict[str, float]:
+        """Return the share of each kernel, chosen on held-back predictions."""
+        if not kernels:
+            return {}
         share = self.parameter_object("path_kernel").share
-        self.kernel_proba_, self.kernel_terms_ = kernel.proba, ((1.0, kernel.terms),)
-        if not isinstance(share, str):
-            self.kernel_share_ = float(share)
-        elif not fitted.held.positions.size:
-            self.kernel_share_ = _USUAL_SHARE
+        parts = [one.prediction.of_truth(examples) for one in kernels.values()]
+        weights = examples.weights.astype(np.float64)
+        if not isinstance(share, str) or not fitted.held.positions.size:
+            whole = _USUAL_SHARE if isinstance(share, str) else float(share)
+            shares = whole * stacked_shares(parts, weights, self.seed_)
         else:
             learned = held.HeldOutScore(key="learners", n_examples=len(examples))
             learned.add(fitted.held)
-            parts = [held.pooled_votes(learned.votes()), kernel.of_truth(examples)]
-            weights = examples.weights.astype(np.float64)
-            shares = with_less_kernel(stacked_shares(parts, weights, self.seed_), 1)
-            self.kernel_share_ = float(shares[1])
+            parts.insert(0, held.pooled_votes(learned.votes()))
+            shares = with_less_kernel(stacked_shares(parts, weights, self.seed_), 1)[1:]
+        return dict(zip(kernels, shares.tolist(), strict=True))
 
     # --- learners that are chosen --------------------------------------------------------------------
 
@@ -248,14 +256,12 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
             self.network_ = networks[-1][1]
             self._train_one(prepared)
             return
-        kernels = {key: self._kernel_of(self._vectors_of(hon, prepared), prepared) for key, hon in networks}
+        kernels = self._kernels_on(networks, prepared)
         share = self.parameter_object("path_kernel").share
         pool = Pool(
             self._choice,
-            [
-                Place(key, hon, None if one is None else one.of_truth(known))
-                for (key, hon), one in zip(networks, kernels.values(), strict=True)
-            ],
+            [Place(key, hon) for key, hon in networks],
+            {name: one.prediction.of_truth(known) for name, one in kernels.items()},
             known.weights.astype(np.float64),
             check_integer(self._owner, "n_learners", self.n_learners, 1),
             self._round_size(),
@@ -263,9 +269,7 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
             None if isinstance(share, str) else float(share),
         )
         selected = pool.select()
-        self._mix_kernels(selected, kernels)
-        read = {key: (hon, self._vectors_of(hon, prepared).kernel, kernels[key]) for key, hon in networks}
-        self.kernel_parts_ = KernelPart.of(read, selected.kernel_shares)
+        self._mix_kernels(kernels, selected.kernel_shares)
         self.classes_ = classes
         self._train_components(selected, prepared, training, examples)
 
@@ -303,18 +307,6 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         if self.parameter_object("training").validation_fraction == 0:
             return False
         return bool(splits(known.labels, float(training.validation_fraction or 0), 0, [0])[1].size)
-
-    def _mix_kernels(self, selected: Selected, kernels: dict[str, KernelPrediction | None]) -> None:
-        """Set the kernel's prediction: a mean over the networks, by their shares."""
-        known = {key: kernel for key, kernel in kernels.items() if kernel is not None}
-        total = selected.kernel_share
-        self.kernel_share_, self.kernel_proba_, self.kernel_terms_ = 0.0, None, ()
-        if known and total > 0:
-            shares = {key: selected.kernel_shares[key] / total for key in known}
-            parts = [np.float32(shares[key]) * kernel.proba for key, kernel in known.items()]
-            self.kernel_share_ = total
-            self.kernel_proba_ = np.sum(parts, axis=0, dtype=np.float32)
-            self.kernel_terms_ = tuple((shares[key], one.terms) for key, one in known.items() if shares[key])
 
     def _train_components(
         self, selected: Selected, prepared: Prepared, training: Training, examples: tuple[Any, ...]

@@ -36,32 +36,35 @@ _LEAST_SHARE = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A network of the pool, and the kernel's probability of the true class [n], None without a kernel."""
+    """A network of the pool."""
 
     key: str
     network: HigherOrderNetwork
-    kernel: NDArray[np.float64] | None
 
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """What a bag is made of: candidates with learners and shares [M], and the kernel's share by network."""
+    """What a bag is made of: candidates with learners and shares [M], and the share of each kernel."""
 
     components: list[tuple[Candidate, int, float]]
     kernel_shares: Mapping[str, float]
 
     @property
     def kernel_share(self) -> float:
-        """The share of the kernel on all networks."""
+        """The share of all kernels."""
         return float(sum(self.kernel_shares.values()))
 
 
 @dataclass(eq=False)
 class Pool:
-    """Candidates on some networks; `round_size` learners in a row hold back every example once."""
+    """Candidates on some networks, and path kernels: their probabilities of the true class, [n] by name.
+
+    `round_size` learners in a row hold back every example once.
+    """
 
     choice: Choice
     places: Sequence[Place]
+    kernels: Mapping[str, NDArray[np.float64]]
     weights: NDArray[np.float64]
     n_learners: int
     round_size: int
@@ -157,20 +160,19 @@ class Pool:
         """Return whether the prediction of these candidates and the kernel leaves nothing to gain."""
         shares, of_kernel = self._shares(some)
         given = [pooled_votes(one.votes()) for one in some]
-        given += [place.kernel for place in self.places if place.kernel is not None]
+        given += list(self.kernels.values())
         mixed = np.einsum("m,mn->n", np.concatenate([shares, of_kernel]), np.stack(given))
         return is_solved(log_losses(mixed))
 
     # --- shares --------------------------------------------------------------------------------------
 
     def _shares(self, some: Sequence[Candidate]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the shares of these candidates and those of the kernel on each network that has one."""
-        votes = [pooled_votes(one.votes()) for one in some]
-        kernels = [place.kernel for place in self.places if place.kernel is not None]
+        """Return the shares of these candidates and those of the kernels."""
+        votes, kernels = [pooled_votes(one.votes()) for one in some], list(self.kernels.values())
         if self.kernel_share is not None or not kernels:
             fixed = self.kernel_share or 0.0
-            of_kernel = np.full(len(kernels), fixed / max(len(kernels), 1))
-            return (1 - fixed) * stacked_shares(votes, self.weights, self.seed), of_kernel
+            among = stacked_shares(kernels, self.weights, self.seed) if kernels else np.zeros(0)
+            return (1 - fixed) * stacked_shares(votes, self.weights, self.seed), fixed * among
         shares = stacked_shares(votes + kernels, self.weights, self.seed)
         shares = with_less_kernel(shares, len(some))
         return shares[: len(some)], shares[len(some) :]
@@ -188,6 +190,5 @@ class Pool:
             for upto in range(one.learners, count, self.round_size):
                 self.choice.train([one], min(upto + self.round_size, count), "training more learners")
         shares, of_kernel = self._shares(staying)
-        names = [place.key for place in self.places if place.kernel is not None]
         parts = list(zip(staying, counts.tolist(), shares.tolist(), strict=True))
-        return Selected(parts, dict(zip(names, of_kernel.tolist(), strict=True)))
+        return Selected(parts, dict(zip(self.kernels, of_kernel.tolist(), strict=True)))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from honlearn.seeds import generator
 
 _DRAWS, _STEPS = 64, 60
-_MOST_KERNEL = 0.75
+MOST_KERNEL = 0.75
 # As many examples as tell shares to a hundredth; more would only take longer.
 _MOST_EXAMPLES = 20_000
 
@@ -76,10 +76,10 @@ def with_less_kernel(shares: NDArray[np.float64], n_learned: int) -> NDArray[np.
     out = shares * np.where(is_learned, 1.0, 0.5)
     out = np.asarray(out / out.sum())
     of_kernel = float(out[~is_learned].sum())
-    if of_kernel <= _MOST_KERNEL:
+    if of_kernel <= MOST_KERNEL:
         return out
     learned = out[is_learned] / out[is_learned].sum() if of_kernel < 1 else np.full(n_learned, 1 / n_learned)
-    return np.concatenate([(1 - _MOST_KERNEL) * learned, _MOST_KERNEL * (out[~is_learned] / of_kernel)])
+    return np.concatenate([(1 - MOST_KERNEL) * learned, MOST_KERNEL * (out[~is_learned] / of_kernel)])
 
 
 def apportion(shares: NDArray[np.float64], total: int) -> NDArray[np.int64]:
