@@ -8,6 +8,7 @@ which has a closed form, so that the choice takes seconds.
 from __future__ import annotations
 
 import hashlib
+import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -30,11 +31,15 @@ _COMPARED, _LANDMARKS, _PENALTIES = 4096, 256, (0.01, 0.1, 1.0)
 
 
 class Vectors(NamedTuple):
-    """A vector of each entity [V, d] from steps up to `reach` away, the largest components first."""
+    """A vector of each entity [V, d] from steps up to `reach` away, the largest components first.
+
+    `loss` is the mean log loss of labelled entities left out that these were chosen by.
+    """
 
     reach: int
     smoothing: float
     values: Rows
+    loss: float = math.inf
 
     def first(self, count: int) -> NDArray[np.float32]:
         """Return the first components of each vector at a length of 1, for learners."""
@@ -87,7 +92,7 @@ def choose_vectors(
     with threadpool_limits(1), ThreadPoolExecutor(n_threads) as pool:
         compared = _Comparison(network, examples, n_classes, {} if one_step is None else one_step)
         found = list(pool.map(lambda steps: compared.best(*steps), _STEPS))
-    ordered = sorted(found, key=lambda one: float(one[0].mean()))
+    ordered = sorted(found, key=lambda one: one[1].loss)
     least = ordered[0][0]
     learned = next(vectors for losses, vectors in found if _is_within_noise(losses - least))
     of_reach: dict[int, Vectors] = {}
@@ -125,8 +130,8 @@ class _Comparison:
         for length in shorter:
             kernel = PathRidge(every[:, :length], self.examples, self.n_classes, _LANDMARKS)
             found = min(kernel.fits(_PENALTIES), key=lambda fit: fit.loss)
-            tried.append((found.losses, Vectors(reach, smoothing, every[:, :length])))
-        return min(tried, key=lambda one: float(one[0].mean()))
+            tried.append((found.losses, Vectors(reach, smoothing, every[:, :length], found.loss)))
+        return min(tried, key=lambda one: one[1].loss)
 
 
 def _is_within_noise(differences: Rows) -> bool:

@@ -1,4 +1,4 @@
-"""The path kernels of a fit: one for each reach of the path vectors of each network, and their mix.
+"""The path kernels of a fit: on the path vectors that say most, whichever network they are of, and their mix.
 
 In: networks with their path vectors, and labelled entities. Out: fitted kernels, and by their shares the
 prediction for entities of the fit, its terms, and parts that predict for new entities from path vectors.
@@ -23,6 +23,8 @@ from honlearn.tasks.shares import MOST_KERNEL
 
 # A kernel with less of the kernels' share is left out: it would be kept and explained for nothing.
 _LEAST = 0.02
+# Kernels that are fitted at most: on parts of training folds of both flights more were no better.
+_MOST = 4
 
 
 class FittedKernel(NamedTuple):
@@ -39,16 +41,22 @@ def fit_kernels(
     n_classes: int,
     seed: int,
 ) -> dict[str, FittedKernel]:
-    """Return a kernel for each of the vectors of some networks; those that networks have in common once."""
-    found: dict[str, FittedKernel] = {}
+    """Return kernels on the vectors of some networks: on those that lose least, each of them once.
+
+    Networks of the same paths have the vectors of one step in common. Which network suits a kernel is not
+    which one suits learners: on the flights those with many contexts are best for vectors, while learners,
+    which draw one context at a time, want few.
+    """
+    every: list[tuple[str, HigherOrderNetwork, Vectors]] = []
     for key, (network, several) in read.items():
         for one in several:
-            if any(one is known.vectors for known in found.values()):
-                continue
-            prediction = fit_kernel(one.values, examples, n_classes, seed)
-            name = f"{key} reach {one.reach}"
-            found[name] = FittedKernel(network, one, prediction)
-    return found
+            if not any(one is known for *_, known in every):
+                every.append((f"{key} reach {one.reach}", network, one))
+    best = sorted(every, key=lambda known: known[2].loss)[:_MOST]
+    return {
+        name: FittedKernel(network, one, fit_kernel(one.values, examples, n_classes, seed))
+        for name, network, one in best
+    }
 
 
 class KernelPart(NamedTuple):

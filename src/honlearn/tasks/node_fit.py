@@ -256,7 +256,7 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
             self.network_ = networks[-1][1]
             self._train_one(prepared)
             return
-        kernels = self._kernels_on(networks, prepared)
+        kernels = self._kernels_on(networks + self._judged_networks(), prepared)
         share = self.parameter_object("path_kernel").share
         pool = Pool(
             self._choice,
@@ -272,6 +272,10 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         self._mix_kernels(kernels, selected.kernel_shares)
         self.classes_ = classes
         self._train_components(selected, prepared, training, examples)
+
+    def _judged_networks(self) -> list[tuple[str, HigherOrderNetwork]]:
+        """Return the networks that learners judged: their path vectors are known."""
+        return [(one.key, one.network) for one in self._choice.candidates if one.learners]
 
     def _round_size(self) -> int:
         """Return how many learners in a row hold back every example once."""

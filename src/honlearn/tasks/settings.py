@@ -189,9 +189,9 @@ class PathKernel(BaseEstimator):  # type: ignore[misc]
     `vectors` is the size of the vector of each entity, made of the steps before and after it
     (:func:`honlearn.hon.embedding.path_embedding`), that learners read beside its identity; which steps, and
     how many numbers at most, is chosen for the task. `share` is the share of the prediction that kernel ridge
-    regression on such vectors has beside the learners (:mod:`honlearn.path_kernel.ridge`), one on those of
-    one step and one on those of two; ``"auto"`` chooses it on held-back predictions. With 0 for both, the
-    network is all that is read.
+    regression on such vectors has beside the learners (:mod:`honlearn.path_kernel.ridge`), on up to four
+    sets of vectors, of one step or two and of any network that learners judged; ``"auto"`` chooses it on
+    held-back predictions. With 0 for both, the network is all that is read.
 
     Parameters
     ----------
