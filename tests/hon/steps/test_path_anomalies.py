@@ -15,6 +15,7 @@ from honlearn.hon.steps.model import StepModel
 from honlearn.hon.steps.network_model import network_model
 from honlearn.hon.steps.path_anomalies import path_anomalies
 from honlearn.paths.paths import Paths
+from honlearn.paths.vocabulary import Vocabulary
 
 DATA = synthetic(2, n_paths=3000).paths
 
@@ -83,6 +84,8 @@ def test_a_path_without_steps_has_no_hardest_step() -> None:
     row = found.table().iloc[1]
     assert (row["step"], row["step_entity"], row["step_before"], row["p_value"]) == (0, "", "", 1.0)
     assert np.isnan(row["step_bits"])
+    nothing = Paths(np.empty(0, np.int32), np.zeros(1, np.int64), Vocabulary.from_names([]))
+    assert len(path_anomalies(count_grams(nothing, order=2).steps(), nothing).table()) == 0
 
 
 def test_the_same_seed_gives_the_same_values() -> None:

@@ -122,8 +122,9 @@ def _walk_bits(
     model: StepModel, n: int, lengths: NDArray[np.int64], root: int, show: bool | None
 ) -> dict[int, NDArray[np.float64]]:
     """Return the sorted bits of `n` walks of each of these lengths."""
-    a = model.automaton
-    longest = int(lengths.max(initial=1))
+    if not len(lengths):
+        return {}
+    a, longest = model.automaton, int(lengths.max())
     kept = {int(length): np.empty(n) for length in lengths}
     part = max(1, min(n, _AT_ONCE * 64 // longest))
     codes, bits = np.empty((part, longest), np.int32), np.empty((part, longest))
