@@ -315,8 +315,7 @@ class HigherOrderNetwork(NetworkMeasures, NetworkViews):
         label : object
             An entity or a context such as ``"C|A"``.
         collapse : bool, default False
-            Whether targets that stand for the same entity are added up: where does one go next, no matter
-            how the network remembers it?
+            Whether targets that stand for the same entity are added up: the probability of each next entity.
         """
         probability: dict[str, float] = {}
         neighbors = self.neighbors(label)
