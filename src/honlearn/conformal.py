@@ -125,7 +125,7 @@ def crossed_p_values(scores: Rows, labels: NDArray[np.int64], parts: int = 5) ->
     """Return the p-value of each class of calibration examples, [n, C], by the examples of the other parts.
 
     Example i is in part i mod `parts`, and its scores [n, C] are compared with those of the true classes of
-    all examples in other parts. What sets of these p-values cover is what the examples tell of themselves.
+    all examples in other parts. The coverage of sets of these p-values estimates that of new examples.
 
     >>> scores = np.array([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
     >>> crossed_p_values(scores, np.array([0, 1, 0, 1]), 2).round(2).tolist()

@@ -3,7 +3,7 @@
 In: the names of modules that others import at their start and that a short command does without. Out:
 nothing; ``import`` of such a module is instant, and its first attribute executes it. scikit-learn, for one,
 imports all of scipy.stats, a quarter of the time that ``honlearn predict`` takes, for functions that it
-seldom calls. The command line alone defers: what a process of the user's own imports is not ours to arrange.
+seldom calls. The command line alone defers; honlearn does not change the imports of the user's own process.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -79,7 +79,9 @@ def _note(number: int, frame: FrameType | None) -> None:
         return
     _waiting.append(number)
     if sys.stderr.isatty():
-        print("\nhonlearn: saving first; once more stops at once", file=sys.stderr)
+        # Past the buffer: the signal may have come while a bar was being written to it.
+        with suppress(OSError):
+            os.write(sys.stderr.fileno(), b"\nhonlearn: saving first; once more stops at once\n")
 
 
 def _restore() -> None:

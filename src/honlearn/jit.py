@@ -1,8 +1,8 @@
 """The compiler in front of every hot loop: numba's ``njit``, cached on disk, the GIL released.
 
-Kept apart so that the options are said once and the decorator is typed. Machine code that was kept is loaded
-without numba's tables of what can be compiled (:class:`QuickCache`). The types of the arrays that compiled
-code takes are named here too.
+Kept apart so that the options stand in one place and the decorator is typed. Machine code that was kept is
+loaded without numba's tables of what can be compiled (:class:`QuickCache`). The types of the arrays that
+compiled code takes are named here too.
 """
 
 from __future__ import annotations

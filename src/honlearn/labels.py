@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import TextIO
@@ -79,6 +79,27 @@ def is_missing(value: object) -> bool:
         return value is None or bool(value != value)
     except TypeError:  # neither true nor false, as pandas.NA
         return True
+
+
+def plain_text(value: object) -> str:
+    """Return a name or class as text: 7.0 is 7, as in tables, whose columns are floats where one is missing.
+
+    >>> plain_text(7.0), plain_text("7.0")
+    ('7', '7.0')
+    """
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def labelled_texts(pairs: Iterable[tuple[object, object]]) -> Iterator[tuple[str, str]]:
+    """Yield nodes and classes as texts, without white space around a class; nodes without one are left out.
+
+    >>> list(labelled_texts([(7.0, " x"), ("b", None), ("c", "")]))
+    [('7', 'x')]
+    """
+    for node, label in pairs:
+        text = "" if is_missing(label) else plain_text(label).strip()
+        if text:
+            yield plain_text(node), text
 
 
 def csv_rows(source: Path, separator: str | None = None) -> Iterator[tuple[int, list[str]]]:

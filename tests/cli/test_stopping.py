@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from command_line import QUICK, Files, Run
 
 from honlearn.baselines.training import ModuleLoop
 from honlearn.ensemble.training import Trainer
+from honlearn.interrupts import held_back, is_waiting
 
 ENDING = """
 import sys, time
@@ -64,6 +66,50 @@ def started() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     for process in running:
         process.kill()
         process.communicate()
+
+
+class Terminal(io.RawIOBase):
+    """A terminal at which Ctrl-C is pressed while something is first written to it."""
+
+    def __init__(self) -> None:
+        self.shown, self._end = os.pipe()
+        os.set_blocking(self.shown, False)
+        self._numbers = [signal.SIGINT]
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._end
+
+    def write(self, data: Any) -> int:
+        while self._numbers:
+            signal.raise_signal(self._numbers.pop())
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            os.close(self.shown)
+            os.close(self._end)
+
+
+def test_a_signal_while_a_bar_is_drawn_is_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    with monkeypatch.context() as patched, io.TextIOWrapper(io.BufferedWriter(terminal)) as stream:
+        patched.setattr(sys, "stderr", stream)
+
+        def drawn() -> None:
+            with held_back(True):
+                print("bar", file=stream, flush=True)
+                assert is_waiting()
+
+        with pytest.raises(KeyboardInterrupt):
+            drawn()
+        assert os.read(terminal.shown, 100).startswith(b"\nhonlearn: saving first")
 
 
 def test_sigterm_leaves_no_draft(started: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:

@@ -52,6 +52,10 @@ def test_most_journeys_are_short_and_a_larger_reach_lengthens_them() -> None:
     assert np.median(short) <= 5
 
 
+def test_the_smallest_reach_goes_to_neighbours() -> None:
+    assert rail_grid(3, 4, n_paths=50, reach=1e-4).paths.lengths.tolist() == [2] * 50
+
+
 def test_the_seed_decides_and_the_catalogue_has_it() -> None:
     assert list(rail_grid(4, 4, n_paths=50, seed=1).paths) == list(rail_grid(4, 4, n_paths=50, seed=1).paths)
     assert list(rail_grid(4, 4, n_paths=50, seed=1).paths) != list(rail_grid(4, 4, n_paths=50, seed=2).paths)

@@ -15,7 +15,7 @@ from scipy import special, stats
 
 import honlearn as hl
 from honlearn.errors import InputError, ParameterError
-from honlearn.hon.bayes_factor import bayes_factors
+from honlearn.hon.bayes_factor import LEAST_CONCENTRATION, bayes_factors, compare
 from honlearn.hon.g_test import GTests, chi_square_tail, g_tests
 from honlearn.hon.next_rows import Rows
 from honlearn.paths.paths import Paths
@@ -163,6 +163,22 @@ def test_bayes_factors_agree_with_their_formula() -> None:
         assert value == pytest.approx(ln_bf(table, q, a) - ln_bf(table, q, known), rel=1e-9, abs=1e-9)
     odds = found.ln_bf + math.log(found.prior / (1 - found.prior))
     assert found.posterior.tolist() == pytest.approx(special.expit(odds).tolist())
+
+
+def test_contexts_with_many_next_steps_have_a_bayes_factor() -> None:
+    size = 700
+    table, suffix = np.ones(size, np.int64), np.full(size, 3)
+    one = rows([table.tolist()]), rows([suffix.tolist()]), np.zeros(1, np.int64), np.ones(1, bool)
+    found = compare(*one).ln_bf(LEAST_CONCENTRATION)
+    known = 2 * size + size / 2
+    q = np.full(size, 1 / size)
+    a = 1 / (1 / LEAST_CONCENTRATION + 1 / known)
+    assert found.tolist() == pytest.approx([ln_bf(table, q, a) - ln_bf(table, q, known)], rel=1e-9)
+    # Sharp memories around it make the concentration small, and a context with many next steps is kept.
+    paths = [[f"s{i}", "hub", f"t{i}"] for i in range(20)] * 20
+    network = hl.grow([*paths, *(["wide", "hub", f"x{j}"] for j in range(size))])
+    assert "hub|wide" in network
+    assert np.isfinite(network.statistics.ln_bayes_factor).all()
 
 
 def test_the_prior_and_the_concentration_are_found() -> None:

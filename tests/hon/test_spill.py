@@ -21,7 +21,7 @@ from honlearn.hon.count import WindowCounter
 from honlearn.hon.keys import merge
 from honlearn.hon.spill import MOST_RUNS, SpilledRun, merge_ranges
 from honlearn.paths.paths import PathChunk, Paths
-from honlearn.sizes import parse_size
+from honlearn.sizes import parse_size, shown_size
 
 
 def random_paths(n: int, entities: int, seed: int, longest: int = 9) -> list[list[str]]:
@@ -206,7 +206,7 @@ hl.count_grams([rng.integers(0, 300, 5).tolist() for _ in range(30_000)], memory
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("size", ["lots", "", "-5MB", "5 apples", 0, True, 1.5, "1kB", "nanMB", "9" * 40])
+@pytest.mark.parametrize("size", ["lots", "", "-5MB", "5 apples", 0, True, 1.5, "1kB", "nanMB", "9" * 400])
 def test_a_bad_size_is_one_clear_error(size: Any) -> None:
     with pytest.raises(ParameterError, match=r"'memory' parameter .* must be a size of at least 1 MB"):
         hl.count_grams([["a", "b"]], memory=size)
@@ -223,3 +223,9 @@ def test_sizes_are_read_in_all_units() -> None:
         "1TiB": 2**40,
     }
     assert {text: parse_size("here", "size", text) for text in written} == written
+    assert parse_size("here", "size", np.int64(5)) == 5
+
+
+def test_sizes_are_shown_in_the_unit_that_they_fill() -> None:
+    sizes = {999: "999 bytes", 999_400: "999 kB", 999_600: "1 MB", 999_999_999: "1 GB", 2e15: "2e+03 TB"}
+    assert {size: shown_size(size) for size in sizes} == sizes

@@ -9,6 +9,7 @@ import pytest
 from network_cases import FIGURE, network
 
 from honlearn.errors import InputError, ParameterError
+from honlearn.hon.edgelist import from_edges
 from honlearn.hon.formats import load_network
 from honlearn.hon.summary import homophily, node_homophily
 
@@ -22,8 +23,15 @@ def test_sizes_without_labels() -> None:
 
 @pytest.mark.parametrize(
     "labels",
-    [CLASSES, (list(CLASSES), list(CLASSES.values())), pd.Series(CLASSES)],
-    ids=["dict", "pair", "series"],
+    [
+        CLASSES,
+        (list(CLASSES), list(CLASSES.values())),
+        pd.Series(CLASSES),
+        {**CLASSES, "B": float("nan")},
+        pd.Series({**CLASSES, "B": None}),
+        ([*CLASSES, "B"], [*CLASSES.values(), " "]),
+    ],
+    ids=["dict", "pair", "series", "NaN", "None", "blank"],
 )
 def test_homophily_counts_edges_between_labelled_ends(labels: Any) -> None:
     # B has no class. G1: A→C, C→D same, C→E not. G2: A→C|A, C→D, C|A→D same; C→E, C|B→E not.
@@ -45,6 +53,12 @@ def test_homophily_of_nodes() -> None:
     assert homophily(hon, CLASSES, average="nodes") == pytest.approx(2.5 / 4)
     assert isnan(homophily(hon, {"D": "x"}))
     assert isnan(homophily(hon, {"D": "x"}, average="nodes"))
+
+
+def test_whole_numbers_that_are_floats_are_names() -> None:
+    hon = from_edges(["1", "2"], ["2", "1"])
+    assert homophily(hon, pd.Series({1.0: 5.0, 2.0: 5.0})) == 1.0
+    assert homophily(hon, {"1": 5.0, 2: "5"}) == 1.0
 
 
 def test_labels_that_fit_nothing_are_refused() -> None:

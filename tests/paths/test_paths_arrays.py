@@ -29,6 +29,7 @@ def test_steps_are_moves_and_count_as_often_as_their_path() -> None:
     assert paths.n_steps == 21
     assert repr(paths) == "Paths(16 paths in 3 rows with counts, 21 steps, 3 entities)"
     assert "21" in paths._repr_html_()
+    assert Paths.from_lists([["a", "b"] * 3], counts=[2**62]).n_steps == 5 * 2**62
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,19 @@ def test_errors_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "the store does not answer" in said(bad)
 
 
+def test_errors_tell_no_secret_of_an_address() -> None:
+    for address in ("s3://id:top@trips", "s3://id:top@*/a.txt", "ftp://me:top@host/a.txt?key=top"):
+        with pytest.raises(InputError, match=r"^(s3|ftp)://(id|me):…@") as caught:
+            find_files(address)
+        assert "top" not in str(caught.value)
+
+
+def test_a_name_may_hold_what_separates_keys_from_buckets() -> None:
+    with object_store.serving({"b": {"a@b.txt": b"x y\n"}}) as address:
+        option = f"?endpoint_override={address.removeprefix('http://')}&scheme=http"
+        assert hl.read_paths(f"s3://b/a@b.txt{option}")[0] == ("x", "y")
+
+
 def test_errors_in_a_file_name_its_address() -> None:
     with object_store.serving({"b": {"paths.txt": b"a b\nc  d\n"}}) as address:
         option = f"?endpoint_override={address.removeprefix('http://')}&scheme=http"

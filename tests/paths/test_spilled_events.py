@@ -85,6 +85,15 @@ def test_the_paths_are_those_of_memory(tmp_path: Path, blocks: list[int], kind: 
     assert found.vocabulary == expected.vocabulary
 
 
+def test_orders_that_only_together_need_decimals_stay_in_memory(tmp_path: Path, blocks: list[int]) -> None:
+    file, options = table(tmp_path, "csv", "whole")
+    times = [str(4 * 10**18 + v) if i < 500 else f"{v / 10**5:.5f}" for i, v in enumerate(WHOLE.tolist())]
+    pd.read_csv(file).assign(time=times).to_csv(file, index=False)
+    found = collect(as_source(file, memory=50_000, **options))  # type: ignore[arg-type]
+    assert list(found) == list(hl.read_paths(file, **options))
+    assert not blocks
+
+
 def test_sorted_rows_and_one_long_sequence(tmp_path: Path, blocks: list[int]) -> None:
     file, options = table(tmp_path, "csv", "whole", sort=True, common=3_000)
     assert list(collect(as_source(file, memory=20_000, **options))) == list(hl.read_paths(file, **options))  # type: ignore[arg-type]

@@ -225,8 +225,6 @@ def _tables(source: Path, by: str) -> Iterator[tuple[str, pa.Table, dict[str, st
                 table = _parse(stream, columns)
             yield label, table, columns
         except (pa.ArrowInvalid, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-            if isinstance(error, MissingFileError):
-                raise
             reason = " ".join(str(error).split())
             raise FormatError(
                 f"{label}: damaged or not a coupon table ({reason}); download it again"

@@ -27,9 +27,6 @@ _PAUSES = (1.0, 3.0)
 class DownloadError(HonlearnError, OSError):
     """A file could not be fetched from its publisher."""
 
-    # OSError with one argument prints it as it is; said here because the bases disagree.
-    __str__ = Exception.__str__
-
 
 def cache_folder() -> Path:
     """Return the folder of downloads: ``HONLEARN_DATA`` if set, else the platform's cache folder."""
@@ -51,7 +48,6 @@ def fetch(
     folder: Path | None = None,
     sha256: str | None = None,
     timeout: float = 30.0,
-    show: bool | None = None,
     pauses: tuple[float, ...] | None = None,
 ) -> Path:
     """Return the local copy of `url`, downloading it unless it is there already.
@@ -66,18 +62,16 @@ def fetch(
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _not_downloaded(url, file, error) from error
-        _download(url, file, sha256, timeout, show, _PAUSES if pauses is None else pauses)
+        _download(url, file, sha256, timeout, _PAUSES if pauses is None else pauses)
     _verify(file, sha256)
     return file
 
 
-def _download(
-    url: str, file: Path, sha256: str | None, timeout: float, show: bool | None, pauses: tuple[float, ...]
-) -> None:
+def _download(url: str, file: Path, sha256: str | None, timeout: float, pauses: tuple[float, ...]) -> None:
     with atomic_binary(file) as out:
         for pause in (*pauses, None):
             try:
-                found = _transfer(url, out, timeout, show)
+                found = _transfer(url, out, timeout)
                 break
             except (OSError, http.client.HTTPException) as error:
                 final = isinstance(error, urllib.error.HTTPError) and error.code < 500
@@ -95,7 +89,7 @@ def _not_downloaded(url: str, file: Path, error: Exception) -> DownloadError:
     return DownloadError(f"{url}: not downloaded ({reason}); get it by hand and put it at {file}")
 
 
-def _transfer(url: str, out: BinaryIO, timeout: float, show: bool | None) -> str:
+def _transfer(url: str, out: BinaryIO, timeout: float) -> str:
     """Write the answer to `out`, from its start, and return its SHA-256."""
     request = urllib.request.Request(url, headers={"User-Agent": "honlearn"})
     digest = hashlib.sha256()
@@ -103,9 +97,7 @@ def _transfer(url: str, out: BinaryIO, timeout: float, show: bool | None) -> str
     out.truncate()
     with urllib.request.urlopen(request, timeout=timeout) as answer:
         size = int(answer.headers.get("Content-Length") or 0)
-        with progress(
-            f"downloading {url.rsplit('/', 1)[-1]}", size or None, unit="bytes", show=show
-        ) as advance:
+        with progress(f"downloading {url.rsplit('/', 1)[-1]}", size or None, unit="bytes") as advance:
             while block := answer.read(_BLOCK):
                 digest.update(block)
                 out.write(block)

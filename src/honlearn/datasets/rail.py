@@ -135,7 +135,8 @@ def _journeys(near: list[list[int]], count: int, reach: float, seed: int) -> lis
     walks = []
     for start in np.unique(starts).tolist():
         away = _distances(near, start)
-        share = np.exp(-away / reach) * (away > 0)
+        # Of the nearest, one track away, it is 1, so that the sum is above 0 however small the reach.
+        share = np.exp((1 - np.maximum(away, 1)) / reach) * (away > 0)
         for end in random.choice(len(near), int((starts == start).sum()), p=share / share.sum()).tolist():
             walk = [end]
             while walk[-1] != start:

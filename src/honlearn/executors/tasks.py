@@ -20,7 +20,7 @@ RETRIES = 3
 
 
 class TaskError(HonlearnError, RuntimeError):
-    """A task failed in a way that nobody foresaw; its traceback is in the message."""
+    """A task raised an error that is none of honlearn; its traceback is in the message."""
 
 
 class WorkerDiedError(HonlearnError, RuntimeError):

@@ -214,7 +214,8 @@ def _ln_bayes_factors(
                 continue
             for j in range(f):
                 product *= a + j / share
-                if product > 1e150:
+                # A factor lies between 1 / 5 and 1e40, so one more fits a float64.
+                if not 1e-150 < product < 1e150:
                     total += math.log(product)
                     product = 1.0
         out[g] = total + math.log(product)

@@ -33,10 +33,10 @@ from honlearn.paths.vocabulary import Vocabulary
 from honlearn.seeds import generator, root_seed
 from honlearn.sizes import parse_size
 
-# How far back a network looks at most that is chosen for a task, unless somebody says.
+# The highest order of a network that is chosen for a task, unless one is given.
 DEFAULT_MAX_ORDER = 3
 AUTO = "auto"
-# How far back order="auto" looks: the next only where contexts of the last are significant.
+# The orders that order="auto" counts: the next only where contexts of the last are significant.
 LOOKS = (4, 8)
 # A limit below it would be spent on files: the process itself takes more.
 LEAST_MEMORY = 1_000_000

@@ -6,8 +6,8 @@ window that ends in END (its last k entities, padded on the left when the path i
 count is a sum of these (:mod:`honlearn.hon.trie`, :mod:`honlearn.hon.wide_trie`). Windows gather in a
 buffer; when it is full it is radix sorted and becomes a run of (key, count), and runs are merged by key. So a
 count is a sum over chunks, threads and machines, memory is what the distinct windows take, and nothing is
-read twice. (A hash table was measured too: nearly twice the time on 450,000 distinct windows, thrice on 7.6
-million, where each look-up misses the cache.)
+read twice. (A hash table was measured too: more than twice the time on 450,000 distinct windows, three times
+on 7.6 million, where each look-up misses the cache.)
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class WindowCounter:
         self._spare = *self._spare, np.empty(len(self._sums), np.uint64)
         self._runs = [(np.zeros(len(run[0]), np.uint64), *run) for run in self._runs]
         for run_on_disk in self.spilled:
-            run_on_disk.put_zeros_in_front(np.uint64)
+            run_on_disk.put_zeros_in_front()
 
     def flush(self) -> None:
         """Turn the buffer into a sorted run; merge runs of like size, each key being merged log n times."""

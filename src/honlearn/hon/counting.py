@@ -13,11 +13,11 @@ from typing import cast
 
 import numpy as np
 
-from honlearn.errors import InputError
 from honlearn.hon.chain import ChainCounter
 from honlearn.hon.count import WindowCounter, packing_of
 from honlearn.hon.disk_trie import trie_from_pieces
 from honlearn.hon.keys import Run
+from honlearn.hon.merge import check_steps
 from honlearn.hon.trie import Trie, trie_from_windows
 from honlearn.paths.paths import PathChunk, Paths
 from honlearn.paths.stream import PathStream
@@ -60,8 +60,7 @@ def _sized(source: Paths | PathStream) -> Iterator[tuple[PathChunk, int]]:
     for chunk in source.chunks():
         if chunk.counts is not None:
             steps += float(np.diff(chunk.offsets).astype(np.float64) @ chunk.counts)
-            if steps >= 2.0**62:
-                raise InputError("the counts of the paths add up to more than 2**62 steps; divide them all")
+            check_steps(steps)
         bound = max(bound, int(chunk.codes.max(initial=-1)) + 1)
         yield chunk, bound
 

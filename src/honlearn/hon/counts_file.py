@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import FormatError, HonlearnError, InputError, MissingFileError, did_you_mean
+from honlearn.errors import FormatError, InputError, MissingFileError, did_you_mean
 from honlearn.hon.formats.container import Arrays, Container, damaged
 from honlearn.hon.invariants import check_names, check_offsets
 from honlearn.hon.merge import MOST_STEPS
@@ -87,8 +87,6 @@ def load_counts(path: str | os.PathLike[str]) -> GramCounts:
             damaged(source, f"the array {missing[0]!r} is not there")
         return GramCounts(*_checked(order, arrays))
     except OSError as error:
-        if isinstance(error, HonlearnError):
-            raise
         raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
     except InputError as error:
         if isinstance(error, FormatError):

@@ -22,7 +22,7 @@ from honlearn.paths.arrange import sort_each
 def edge_evidence(
     network: HigherOrderNetwork, suffix: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return p, q and ln Bayes factor of the conditional nodes, NaN where the edges do not tell.
+    """Return p, q and ln Bayes factor of the conditional nodes, NaN where edges do not hold them.
 
     q is always NaN. ``suffix[i]`` is the longest suffix of conditional node i that is a node. The
     concentration of the Bayes factors is chosen among the contexts that were kept, of each order by itself.

@@ -1,4 +1,4 @@
-"""Vectors of entities from the steps that a network remembers, by a factorisation of what lies near what.
+"""Vectors of entities by a factorisation of how often entities follow each other on a network.
 
 In: a network. Out: vectors [V, d], deterministic. Entities are alike that are passed after the same others
 and before the same others, up to `reach` steps away; two steps are followed through the contexts, so that who
@@ -84,7 +84,7 @@ def information(counts: Sparse | sparse.csc_array[Any], smoothing: float) -> Spa
     rows = np.asarray(entries.sum(1)).ravel()
     columns = column_shares(entries, smoothing)
     values = np.log(entries.data / (rows[entries.row] * columns[entries.col]))
-    # What is as often met as chance has it is 0, but for rounding.
+    # Pairs that are met as often as expected by chance have 0, but for rounding.
     kept = values > _NOISE
     ends = (entries.row[kept], entries.col[kept])
     return sparse.csr_array((values[kept], ends), shape=counts.shape)
@@ -119,7 +119,7 @@ def _leading(matrix: Sparse, dimensions: int) -> _Factors:
     """Return a truncated SVD from the eigenvectors of M Mᵀ, as SciPy's svds does, but the same each time.
 
     Where it has seen all that can be reached from where it began, the solver goes on from a random place, and
-    svds has no way to say which.
+    svds takes no seed for it.
     """
     from scipy.linalg import svd
     from scipy.sparse.linalg import LinearOperator, eigsh
@@ -191,7 +191,8 @@ def path_embedding(
 ) -> NDArray[np.float64]:
     """Return factors of what comes after and of what before each entity, [V, d], the weightiest first.
 
-    d is at most `dimensions`. The isolated have zeros; so has who is met only as often as chance has it.
+    d is at most `dimensions`. Isolated entities have zeros, and so have those that are met only as often as
+    expected by chance.
 
     >>> from honlearn.hon.build import grow
     >>> sides = (("X", "abc"), ("Y", "def"))
@@ -207,7 +208,7 @@ def path_embedding(
 def steps_to_others(network: HigherOrderNetwork, reach: int) -> Sparse:
     """Return :func:`steps_apart` without those that lead back to where they began.
 
-    One step is counted alike on every network of the same paths, whatever it remembers: the same arrays.
+    One step is counted alike on every network of the same paths, whatever its contexts: the same arrays.
     """
     ahead = steps_apart(network, reach)
     ahead.setdiag(0)

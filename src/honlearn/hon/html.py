@@ -10,17 +10,19 @@ import numpy as np
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.paths.html import card, table
 
+_SHOWN = 5
 
-def network_html(network: HigherOrderNetwork, top: int = 5) -> str:
-    """Return the HTML of a network with its `top` strongest dependencies."""
+
+def network_html(network: HigherOrderNetwork) -> str:
+    """Return the HTML of a network with its strongest dependencies."""
     order = f"{network.n_nodes:,} nodes up to order {network.max_order}"
     facts = {
         "size": f"{network.n_entities:,} entities, {order}, {network.n_edges:,} edges",
         "grown with": _grown(network),
     }
     tables = [_orders(network)]
-    if network.n_conditional and top:
-        tables.append(_strongest(network, top))
+    if network.n_conditional:
+        tables.append(_strongest(network))
     return card("Higher-order network" if network.n_conditional else "First-order network", facts, *tables)
 
 
@@ -41,8 +43,8 @@ def _orders(network: HigherOrderNetwork) -> str:
     return table(["order", "nodes", "out-edges", "drawn as a relative (Eq. 3)"], rows, [0, 1, 2])
 
 
-def _strongest(network: HigherOrderNetwork, top: int) -> str:
-    frame = network.dependencies(top)
+def _strongest(network: HigherOrderNetwork) -> str:
+    frame = network.dependencies(_SHOWN)
     rows = [
         [
             row["node"],

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError
-from honlearn.hon.trie import Level, Trie, followed_by, link_suffixes
+from honlearn.hon.trie import Trie
+from honlearn.hon.trie_ranges import grams_of, join_ranges, summed
 from honlearn.paths.vocabulary import Vocabulary
 
 # Counts are summed in int64.
@@ -34,29 +35,14 @@ def join_vocabularies(one: Vocabulary, other: Vocabulary) -> tuple[Vocabulary, N
 
 def merge_tries(one: Trie, other: Trie, codes: NDArray[np.int64], vocabulary: int) -> Trie:
     """Return the sum of two tries of the same order; entity c of `other` has the code ``codes[c]``."""
-    if float(one[0].count.sum()) + float(other[0].count.sum()) >= MOST_STEPS:
-        raise InputError("the counts of the paths add up to more than 2**62 steps; divide them all")
-    nothing = np.empty(0, np.int64)
-    newest, count = np.arange(vocabulary, dtype=np.int32), np.zeros(vocabulary, np.int64)
-    count[: len(one[0])] = one[0].count
-    count[codes] += other[0].count
-    # Where the grams of each trie stand in the merged level.
+    check_steps(float(one[0].count.sum()) + float(other[0].count.sum()))
     places = [np.arange(len(one[0])), codes]
-    levels = []
-    for above, below in zip(zip(one, other, strict=True), zip(one[1:], other[1:], strict=True), strict=False):
-        names = (below[0].newest.astype(np.int64), codes[below[1].newest])
-        prefixes = [
-            np.repeat(place, np.diff(level.first)) for place, level in zip(places, above, strict=True)
-        ]
-        # A level and a vocabulary whose product does not fit int64 do not fit any memory.
-        keys = np.concatenate([p * vocabulary + name for p, name in zip(prefixes, names, strict=True)])
-        distinct, where = np.unique(keys, return_inverse=True)
-        places = np.split(where, [len(below[0])])
-        sums = np.zeros(len(distinct), np.int64)
-        for place, level in zip(places, below, strict=True):
-            sums[place] += level.count
-        first = np.searchsorted(distinct, np.arange(len(newest) + 1) * vocabulary)
-        levels.append(Level(newest, count, first, followed_by(first, sums), nothing))
-        newest, count = (distinct % max(vocabulary, 1)).astype(np.int32), sums
-    levels.append(Level(newest, count, nothing, nothing, nothing))
-    return link_suffixes(levels)
+    return join_ranges(
+        [summed([grams_of(one), grams_of(other)], places, [None, codes], vocabulary, vocabulary)]
+    )
+
+
+def check_steps(steps: float) -> None:
+    """Raise where the paths have so many steps that sums of their counts would overflow."""
+    if steps >= MOST_STEPS:
+        raise InputError("the counts of the paths add up to more than 2**62 steps; divide them all")

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import UnknownNodeError, check_choice, did_you_mean, listed
-from honlearn.hon.measures import NetworkMeasures
 from honlearn.hon.network_views import NetworkViews
 from honlearn.hon.nodes import SEPARATOR, NodeLabels
 from honlearn.hon.statistics import ContextStatistics, GrowParameters
@@ -25,7 +24,7 @@ Array = TypeVar("Array", bound=NDArray[Any])
 Weights = NDArray[np.int64] | NDArray[np.float64]
 
 
-class HigherOrderNetwork(NetworkMeasures, NetworkViews):
+class HigherOrderNetwork(NetworkViews):
     """A weighted, directed graph whose nodes are entities and entities in a context; immutable.
 
     Nodes 0 … n_entities − 1 are the base nodes (node = entity code, in the order of the names' UTF-8
@@ -315,8 +314,7 @@ class HigherOrderNetwork(NetworkMeasures, NetworkViews):
         label : object
             An entity or a context such as ``"C|A"``.
         collapse : bool, default False
-            Whether targets that stand for the same entity are added up: where does one go next, no matter
-            how the network remembers it?
+            Whether targets that stand for the same entity are added up: the probability of each next entity.
         """
         probability: dict[str, float] = {}
         neighbors = self.neighbors(label)

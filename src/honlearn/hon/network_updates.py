@@ -60,7 +60,7 @@ def _on_contexts_of(network: HigherOrderNetwork, counts: GramCounts) -> HigherOr
     there = np.isin(found, _rows(known))
     flags = np.split(there, np.cumsum([len(level) for level in trie[1:order]])[:-1]) if order > 1 else []
     kept: Kept = [(flag, np.zeros(len(flag), bool)) for flag in flags]
-    # How far contexts diverge is not asked here.
+    # Divergences are not needed here.
     unknown = [Divergence(np.empty(0, np.int64), np.empty(0)) for _ in flags]
     return build_network(trie, counts.vocabulary, unknown, kept, GrowParameters(order, None, 1))
 
@@ -75,7 +75,7 @@ def with_entities(network: HigherOrderNetwork, names: Iterable[str]) -> HigherOr
     """Return the network with these entities in it; those that it does not have get no edges.
 
     A grown network holds the entities that are in some edge. One that has lost all its steps to a test, or
-    that nobody passed, is still an entity.
+    that is in no path, is still an entity.
 
     >>> from honlearn.hon.build import grow
     >>> list(with_entities(grow([["A", "C", "D"], ["B", "C", "E"]] * 5), ["BB"]).nodes)

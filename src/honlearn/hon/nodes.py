@@ -1,4 +1,4 @@
-"""Node labels such as ``C|B|A`` (newest entity first): made from codes only when somebody looks.
+"""Node labels such as ``C|B|A`` (newest entity first): made from codes on first use.
 
 In: the vocabulary and the grams of a network. Out: a read-only sequence of strings. One label costs one
 join; the whole list is made once, on the first use that needs all of it.
@@ -16,8 +16,8 @@ from numpy.typing import DTypeLike, NDArray
 from honlearn.paths.vocabulary import Vocabulary
 
 SEPARATOR = "|"
-# The most entities of a node. No path data remembers as far as this; it only keeps a slip of the finger, or a
-# crafted file, from filling the memory.
+# The most entities of a node. No path data has dependencies of such an order; the limit keeps a typing error,
+# or a crafted file, from filling the memory.
 MAX_ORDER = 1000
 
 

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError
 from honlearn.executors import Executor
 from honlearn.hon.counting import count_trie
 from honlearn.hon.keys import FIRST, Run, capacity
-from honlearn.hon.merge import MOST_STEPS
+from honlearn.hon.merge import check_steps
 from honlearn.hon.part_names import Group, Part, number_parts
 from honlearn.hon.partial import (
     count_chunks,
@@ -150,8 +149,7 @@ def _check(parts: list[Part], source: Paths | PathStream) -> None:
     """Raise for a source without a path, or with so many that sums would overflow."""
     if isinstance(source, PathStream) and not any(part.summary.paths for part in parts):
         raise source.nothing(sum(part.summary.dropped for part in parts))
-    if sum(part.summary.steps for part in parts) >= MOST_STEPS:
-        raise InputError("the counts of the paths add up to more than 2**62 steps; divide them all")
+    check_steps(sum(part.summary.steps for part in parts))
 
 
 def _ranges(counted: CountedParts, order: int, vocabulary: int, pool: Executor) -> Trie:

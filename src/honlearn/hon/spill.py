@@ -41,11 +41,11 @@ class SpilledRun:
         """Return rows in memory of their own."""
         return tuple(column.read(start, stop) for column in self.columns)
 
-    def put_zeros_in_front(self, dtype: type[np.generic]) -> None:
-        """Add a column of zeros before the others."""
-        zeros = DiskArray(dtype)
+    def put_zeros_in_front(self) -> None:
+        """Add a column of zeros, words of keys, before the others."""
+        zeros = DiskArray(np.uint64)
         for start in range(0, len(self), BLOCK):
-            zeros.append(np.zeros(min(BLOCK, len(self) - start), dtype))
+            zeros.append(np.zeros(min(BLOCK, len(self) - start), np.uint64))
         self.columns.insert(0, zeros)
 
     def rewritten(self, change: Callable[[Columns], None]) -> SpilledRun:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError, check_choice
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.labels import labelled_texts, read_labels
 
 if TYPE_CHECKING:
     import pandas
@@ -97,13 +98,14 @@ def entity_classes(network: HigherOrderNetwork, labels: NodeClasses) -> NDArray[
 
 
 def as_mapping(labels: object) -> dict[str, str]:
-    """Return labels given as a mapping, a pair (nodes, classes) or a CSV file as a dictionary of strings."""
-    if isinstance(labels, (str, PathLike)):
-        from honlearn.labels import read_labels
+    """Return labels given as a mapping, a pair (nodes, classes) or a CSV file as a dictionary of strings.
 
+    A node whose class is missing (None, NaN, empty) has none.
+    """
+    if isinstance(labels, (str, PathLike)):
         labels = read_labels(labels)
     if isinstance(labels, Mapping) or hasattr(labels, "items"):
-        return {str(node): str(label) for node, label in labels.items()}
+        return dict(labelled_texts(labels.items()))
     if not isinstance(labels, tuple) or len(labels) != 2:
         raise InputError(
             f"labels must be a mapping from node to class, a pair (nodes, classes) or a CSV file; "
@@ -112,7 +114,7 @@ def as_mapping(labels: object) -> dict[str, str]:
     nodes, classes = (list(column) for column in labels)
     if len(nodes) != len(classes):
         raise InputError(f"{len(nodes):,} nodes but {len(classes):,} classes; give one class per node")
-    return {str(node): str(label) for node, label in zip(nodes, classes, strict=True)}
+    return dict(labelled_texts(zip(nodes, classes, strict=True)))
 
 
 def _agreement(

@@ -1,8 +1,9 @@
-"""Sums of tries, divided by their oldest entity: for windows that do not fit a key.
+"""Sums of tries, whole or divided by their oldest entity.
 
 In: the tries of parts, and the codes of their entities in the whole. Out: the trie of the whole. The grams
-that begin with a range of entities are one slice of every level of a trie, so ranges are divided and summed
-apart, as ranges of keys are (:mod:`honlearn.hon.partial`), and put behind each other at the end.
+that begin with a range of entities are one slice of every level of a trie. So where windows do not fit a key,
+the workers of an executor divide and sum ranges apart, as they do ranges of keys
+(:mod:`honlearn.hon.partial`), and these are put behind each other at the end.
 """
 
 from __future__ import annotations
@@ -40,9 +41,13 @@ class Range(NamedTuple):
 
 def divide_trie(trie: Trie, codes: NDArray[np.int64], vocabulary: int, edges: Sequence[int]) -> list[Range]:
     """Return a trie by the codes of the whole, divided where the oldest entity is one of `edges`."""
-    levels = [Grams(level.newest, level.count, level.first) for level in trie]
-    whole = _summed([levels], [codes], [codes], vocabulary, vocabulary)
+    whole = summed([grams_of(trie)], [codes], [codes], vocabulary, vocabulary)
     return [Range(a, b, _slice(whole, a, b)) for a, b in pairwise([0, *edges, vocabulary])]
+
+
+def grams_of(trie: Trie) -> Levels:
+    """Return the levels of a trie without what follows from them."""
+    return [Grams(level.newest, level.count, level.first) for level in trie]
 
 
 def _slice(levels: Levels, start: int, stop: int) -> Levels:
@@ -65,12 +70,12 @@ def sum_trie_range(vocabulary: int, *parts: Range) -> Levels:
     start, stop, _ = parts[0]
     levels = [part.levels for part in parts]
     places = [part[0].newest.astype(np.int64) - start for part in levels]
-    summed = _summed(levels, places, [None] * len(parts), stop - start, vocabulary)
-    summed[0] = summed[0]._replace(newest=np.arange(start, stop, dtype=np.int32))
-    return summed
+    whole = summed(levels, places, [None] * len(parts), stop - start, vocabulary)
+    whole[0] = whole[0]._replace(newest=np.arange(start, stop, dtype=np.int32))
+    return whole
 
 
-def _summed(
+def summed(
     parts: Sequence[Levels],
     places: Sequence[NDArray[np.int64]],
     codes: Sequence[NDArray[np.int64] | None],

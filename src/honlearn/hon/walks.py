@@ -1,4 +1,4 @@
-"""Random walks over a network: paths as the network believes them.
+"""Random walks over a network: paths drawn from the transition probabilities of a network.
 
 In: a network, where to start, how long, a seed. Out: :class:`Walks`, which also gives them as
 :class:`~honlearn.paths.Paths`, ready to be grown or compared with the observed ones.
@@ -53,7 +53,7 @@ def random_walks(
 ) -> Walks:
     """Return walks that move along out-edges in proportion to their weights, π_k(u' → v).
 
-    `starts` is the labels of the nodes to start from, one a walk, or a number of walks: these start at base
+    `starts` is the labels of the nodes to start from, one per walk, or a number of walks: these start at base
     nodes, drawn by weighted out-degree, as a path with no past does. `length` counts the nodes of a walk,
     its start included. The same `seed` gives the same walks; None draws a seed.
     """

@@ -67,7 +67,7 @@ class EntityVectors(NamedTuple):
         return self.source.space(network, self.learned.shape[1])
 
 
-# What the best vectors of one step lose on each example [n], and these, by all that they come from.
+# The losses of the best vectors of one step on each example [n], and these, by all that they are made from.
 OneStep = dict[tuple[str, float], tuple[Rows, Vectors]]
 
 
@@ -81,10 +81,11 @@ def choose_vectors(
 ) -> tuple[Vectors, list[Vectors]]:
     """Return vectors for learners, and for kernels those of each reach, the best first.
 
-    The best say most of labelled entities left out. Learners look at neighbours themselves, so theirs reach
-    two steps, which hold the memory, unless one step says more by more than a standard error. In `one_step`
-    stands what one step said on other networks: those of the same paths have it in common, and it is not made
-    again. Vectors are compared on `n_threads` threads; the result does not depend on how many.
+    The best predict labelled entities left out best. Learners look at neighbours themselves, so theirs reach
+    two steps, which hold the memory, unless the loss of one step is lower by more than a standard error.
+    `one_step` has the losses and vectors of one step on other networks: those of the same paths have them in
+    common, and they are not made again. Vectors are compared on `n_threads` threads; the result does not
+    depend on how many.
     """
     examples = shuffled(examples, seed)
     examples = examples.take(np.arange(min(len(examples), _COMPARED)))

@@ -90,7 +90,7 @@ def after_gap(orders: NDArray[Any], gap: np.uint64) -> NDArray[np.bool_]:
     """Return which rows are more than `gap` after the row before, for whole numbers of up to 64 bits.
 
     Where a row is after the one before it, the difference of the two as unsigned numbers is exact, even from
-    the least to the greatest; other rows start a sequence, and there nobody looks.
+    the least to the greatest; other rows start a sequence, where it is not used.
     """
     out = np.zeros(len(orders), np.bool_)
     for i in range(1, len(orders)):

@@ -202,6 +202,8 @@ class Events:
 
     def _join_loose(self) -> None:
         """Join the last batches to large blocks, whose memory the system gets back as they are used up."""
+        if not self._loose:
+            return
         columns: tuple[list[Any], ...] = (self.sequences, self.codes)
         for batches in columns:
             batches[-self._loose :] = [np.concatenate(batches[-self._loose :])]

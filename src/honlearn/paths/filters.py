@@ -1,7 +1,6 @@
 """Filters on paths: drop consecutive repeats, keep first occurrences, drop short paths.
 
-In: a :class:`PathChunk` of any reader. Out: the chunk without what the options drop. Event tables use the
-same compiled step inside their own pass.
+In: a :class:`PathChunk` of any reader. Out: the chunk without what the options drop.
 """
 
 from __future__ import annotations
@@ -35,7 +34,10 @@ class PathFilter:
         if not rewrite and (len(chunk.offsets) < 2 or np.diff(chunk.offsets).min() >= self.min_length):
             return chunk
         if self.first_only and len(chunk.codes):
-            self._seen_in = room_for_codes(self._seen_in, int(chunk.codes.max()) + 1)
+            new = int(chunk.codes.max()) + 1 - len(self._seen_in)
+            if new > 0:
+                room = np.full(max(new, len(self._seen_in)), -1, np.int64)
+                self._seen_in = np.concatenate([self._seen_in, room])
         codes, offsets, rows = _filtered(
             chunk.codes,
             chunk.offsets,
@@ -51,46 +53,6 @@ class PathFilter:
         return PathChunk(codes, offsets, None if chunk.counts is None else chunk.counts[rows])
 
 
-def room_for_codes(seen_in: NDArray[np.int64], codes: int) -> NDArray[np.int64]:
-    """Return `seen_in` with a place for each of `codes` entities, new places −1."""
-    if codes <= len(seen_in):
-        return seen_in
-    larger = np.full(max(codes, 2 * len(seen_in)), -1, np.int64)
-    larger[: len(seen_in)] = seen_in
-    return larger
-
-
-@njit
-def filter_path(
-    codes: NDArray[np.int32],
-    start: int,
-    stop: int,
-    out: NDArray[np.int32],
-    write: int,
-    drop_repeats: bool,
-    first_only: bool,
-    seen_in: NDArray[np.int64],
-    path: int,
-) -> int:
-    """Copy codes[start:stop] to out[write:] without what is dropped; return where the copy ends.
-
-    `seen_in[code]` is the last path that held the entity. `out` may be `codes` itself if write ≤ start.
-    """
-    last = np.int32(-1)
-    for i in range(start, stop):
-        code = codes[i]
-        if drop_repeats and code == last:
-            continue
-        last = code
-        if first_only:
-            if seen_in[code] == path:
-                continue
-            seen_in[code] = path
-        out[write] = code
-        write += 1
-    return write
-
-
 @njit
 def _filtered(
     codes: NDArray[np.int32],
@@ -101,6 +63,7 @@ def _filtered(
     seen_in: NDArray[np.int64],
     path: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Return codes, offsets and rows of what is left; ``seen_in[code]`` is the last path with the entity."""
     n = len(offsets) - 1
     out = np.empty(len(codes), np.int32)
     ends = np.zeros(n + 1, np.int64)
@@ -108,9 +71,18 @@ def _filtered(
     kept = 0
     write = 0
     for i in range(n):
-        end = filter_path(
-            codes, offsets[i], offsets[i + 1], out, write, drop_repeats, first_only, seen_in, path + i
-        )
+        end, last = write, np.int32(-1)
+        for j in range(offsets[i], offsets[i + 1]):
+            code = codes[j]
+            if drop_repeats and code == last:
+                continue
+            last = code
+            if first_only:
+                if seen_in[code] == path + i:
+                    continue
+                seen_in[code] = path + i
+            out[end] = code
+            end += 1
         if end - write < min_length:
             continue
         write = end

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _LEFT, _RIGHT = "text-align:left", "text-align:right;font-variant-numeric:tabular-nums"
 _SOFT = "opacity:.7"
+_SHOWN = 5
 
 
 def card(title: str, facts: Mapping[str, object], *tables: str) -> str:
@@ -55,8 +56,8 @@ def _cell(value: object) -> str:
     return f'<span style="{bar}"></span>{value:.3f}'
 
 
-def paths_html(paths: Paths, top: int = 5) -> str:
-    """Return the HTML of paths: sizes, lengths, and the `top` that were seen most often, or the first."""
+def paths_html(paths: Paths) -> str:
+    """Return the HTML of paths: sizes, lengths, and the few that were seen most often, or the first."""
     lengths = paths.lengths
     facts = {
         "paths": f"{paths.total:,}",
@@ -65,9 +66,9 @@ def paths_html(paths: Paths, top: int = 5) -> str:
         "entities": f"{len(paths.vocabulary):,}",
         "length": f"{lengths.min()} to {lengths.max()}, mean {lengths.mean():.1f}" if len(lengths) else "",
     }
-    rows = range(min(top, len(paths)))
+    rows = range(min(_SHOWN, len(paths)))
     if paths.counts is not None:
-        rows = (-paths.counts).argsort(kind="stable")[:top].tolist()
+        rows = (-paths.counts).argsort(kind="stable")[:_SHOWN].tolist()
     shown = []
     for row in rows:
         names = paths[row]

@@ -42,7 +42,7 @@ def list_chunks(
     interner: Interner,
 ) -> Iterator[PathChunk]:
     """Yield the paths in chunks; names get their codes in order of first appearance."""
-    weights = None if counts is None else whole_counts(counts)
+    weights = None if counts is None else _whole_counts(counts)
     numbering: defaultdict[str, int] = defaultdict()
     numbering.default_factory = numbering.__len__
     codes_of = np.empty(0, np.int32)
@@ -69,7 +69,7 @@ def list_chunks(
         raise InputError(f"{first:,} paths but {len(weights):,} counts; give one count per path")
 
 
-def whole_counts(counts: Iterable[Any], where: str = "path {row}") -> NDArray[np.int64]:
+def _whole_counts(counts: Iterable[Any]) -> NDArray[np.int64]:
     """Return counts as int64, or raise unless each is a whole number, at least 1."""
     values = counts if isinstance(counts, np.ndarray) else np.asarray(list(counts))
     if values.dtype.kind not in "iuf" or values.ndim != 1:
@@ -82,7 +82,7 @@ def whole_counts(counts: Iterable[Any], where: str = "path {row}") -> NDArray[np
         bad |= values > MAX_COUNT
     if bad.any():
         row = int(np.argmax(bad))
-        raise InputError(f"{where.format(row=row)}: count {values[row].item()!r}; {A_COUNT}")
+        raise InputError(f"path {row}: count {values[row].item()!r}; {A_COUNT}")
     return values.astype(np.int64)
 
 

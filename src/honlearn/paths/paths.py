@@ -7,6 +7,7 @@ one immutable value. Names became integers in the reader; from here on there are
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -188,8 +189,11 @@ class Paths:
     @property
     def n_steps(self) -> int:
         """How many moves from one entity to the next there are, each as often as its path was seen."""
-        times = 1 if self.counts is None else self.counts
-        return int((np.maximum(self.lengths - 1, 0) * times).sum())
+        moves = np.maximum(self.lengths - 1, 0)
+        if self.counts is None:
+            return int(moves.sum())
+        # In Python's integers, since counts go up to 2**62.
+        return sum(map(mul, moves.tolist(), self.counts.tolist()))
 
     def __repr__(self) -> str:
         rows = "" if self.counts is None else f" in {len(self):,} rows with counts"

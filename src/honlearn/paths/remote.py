@@ -23,6 +23,7 @@ from honlearn.errors import InputError, MissingFileError, did_you_mean, first_li
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _PATTERN = re.compile(r"[*\[]")
+_SECRET = re.compile(r":[^/@]*@")
 _SHOWN = 5
 
 
@@ -102,19 +103,21 @@ def find_remote(address: str) -> list[RemoteFile]:
     import pyarrow as pa
 
     scheme = address.partition("://")[0].lower()
+    place, _, query = address[len(scheme) + 3 :].partition("?")
+    # Errors tell no secret that stands in the address.
+    address = f"{scheme}://{_SECRET.sub(':…@', place)}"
     if scheme not in SCHEMES:
         raise InputError(
             f"{address}: no files are read from {scheme}:// addresses; use "
             f"{listed([f'{one}://' for one in (*SCHEMES, 'file')], 10)}, or fetch the file first"
         )
-    place, _, query = address[len(scheme) + 3 :].partition("?")
     bucket, _, inside = place.partition("/")
     if not bucket or not inside:
         raise InputError(f"{address}: names no file; an address is {scheme}://BUCKET/FILE")
     store = f"{scheme}://{bucket}{'?' + query if query else ''}"
     # Stores like S3 and Google's have buckets; the place of a file on others begins behind the host.
-    whole = f"{bucket}/{inside}" if scheme in ("s3", "gs", "gcs", "abfs", "abfss") else f"/{inside}"
-    whole = whole.rpartition("@")[2]
+    named = bucket.rpartition("@")[2]
+    whole = f"{named}/{inside}" if scheme in ("s3", "gs", "gcs", "abfs", "abfss") else f"/{inside}"
     try:
         return (
             _matching(address, store, whole) if _PATTERN.search(whole) else [_existing(address, store, whole)]

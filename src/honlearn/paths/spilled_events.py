@@ -86,6 +86,8 @@ class SpilledEvents(Events):
         rows = sum(map(len, self.codes))
         if rows * _ROW > self.memory and not self._has_decimals():
             self._join_loose()
+            if self._has_decimals():  # batches without any that together fit no whole numbers
+                return
             self._files = self._files or [_File() for _ in self.wanted]
             for i, (sequences, codes) in enumerate(zip(self.sequences, self.codes, strict=True)):
                 orders = self.orders[i] if self.orders else None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from honlearn.errors import FormatError, InputError
-from honlearn.labels import csv_rows, is_missing, read_labels
+from honlearn.labels import csv_rows, labelled_texts, read_labels
 
 
 def as_labels(
@@ -35,16 +35,10 @@ def as_labels(
             "labels must be a CSV file, a dictionary, a table or series of pandas, a table of Polars, or "
             f"(nodes, classes). Got {type(labels).__name__} instead"
         )
-    kept = [(_text(node), _text(label).strip()) for node, label in pairs if not is_missing(label)]
-    kept = [(node, label) for node, label in kept if label]
+    kept = list(labelled_texts(pairs))
     if not kept:
         raise InputError("labels: no node has a class; give at least two classes")
     return [node for node, _ in kept], [label for _, label in kept]
-
-
-def _text(value: Any) -> str:
-    """Return a name as text: 7.0 is 7, as in tables, whose columns are of floats where a value is missing."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _read(path: Path, label_column: str | None, node_column: str | None) -> tuple[list[str], list[str]]:

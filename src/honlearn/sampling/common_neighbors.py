@@ -50,8 +50,7 @@ class CommonNeighbors:
         pairs = np.ascontiguousarray(pairs, np.int32).reshape(-1, 2)
         out, into, weights = self._lists
         sizes = np.zeros(len(pairs) + 1, np.int64)
-        nobody = np.empty(0, np.int32)
-        _meet(*out, *into, pairs, sizes, nobody)
+        _meet(*out, *into, pairs, sizes, np.empty(0, np.int32))
         indptr = np.cumsum(sizes)
         entities = np.empty(indptr[-1], np.int32)
         if len(entities):

@@ -8,7 +8,6 @@ them. A round trip u → a → v → u would otherwise tell that it came back by
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,8 +39,8 @@ class PathLags:
     [0, 0, 0]
     """
 
-    def __init__(self, paths: Paths, vocabulary: Vocabulary, lags: Sequence[int] = LAGS) -> None:
-        self.size, self.lags = len(vocabulary), tuple(lags)
+    def __init__(self, paths: Paths, vocabulary: Vocabulary) -> None:
+        self.size = len(vocabulary)
         self._codes = paths.vocabulary.codes_in(vocabulary)[paths.codes]
         self._offsets = paths.offsets
         self._counts = np.ones(len(paths), np.int64) if paths.counts is None else paths.counts
@@ -56,7 +55,7 @@ class PathLags:
             gone = hidden_visits(cut[:-1])
             cut = gone.copy()
             cut[:-1] |= gone[1:]
-        return tuple(self._one(lag, cut) for lag in self.lags)
+        return tuple(self._one(lag, cut) for lag in LAGS)
 
     def _one(self, lag: int, cut: NDArray[np.bool_]) -> sparse.csr_array[Any, Any]:
         keys, counts = _windows(self._codes, self._offsets, self._counts, cut, lag, self.size)

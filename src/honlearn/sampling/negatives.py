@@ -76,7 +76,7 @@ def end_weights(
 def _partner_weight(weights: Weights, taken: sparse.csr_array[Any, Any]) -> Weights:
     """Return the weight of all partners that each entity may be drawn with, [V]."""
     left = weights.sum() - taken @ weights - weights
-    # What is left of rounding is nobody.
+    # What rounding leaves is no partner.
     return np.where(left > 1e-9 * weights.sum(), left, 0.0)
 
 
@@ -93,7 +93,7 @@ def draw_by_degree(
     taken: Keys,
     directed: bool = True,
 ) -> Pairs:
-    """Return distinct pairs of different entities, each entity in them as often as its degrees say.
+    """Return distinct pairs of different entities, each entity in them in proportion to its degrees.
 
     Pairs whose keys are in `taken` (ascending), and those drawn before, are rejected: successive sampling
     with probabilities in proportion to the product of :func:`end_weights`. Fewer than `count` come back only

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from honlearn.errors import HonlearnError, InputError
+from honlearn.errors import InputError
 
 LOCK_FILE = ".honlearn-lock"
 # What a file system that has no locks answers.
@@ -100,8 +100,6 @@ def locked_folder(folder: str | os.PathLike[str]) -> Iterator[None]:
         root.mkdir(parents=True, exist_ok=True)
         handle = _acquire(root / LOCK_FILE, folder)
     except OSError as error:
-        if isinstance(error, HonlearnError):
-            raise
         if is_new:
             with suppress(OSError):
                 root.rmdir()

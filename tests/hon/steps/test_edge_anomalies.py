@@ -47,7 +47,7 @@ def by_hand(paths: list[list[str]], order: int) -> dict[tuple[str, ...], tuple[i
 
 
 @settings(max_examples=30)
-@given(PATHS, st.integers(2, 3), st.sampled_from([0.05, 0.3]))
+@given(PATHS, st.integers(2, 3), st.sampled_from([0.05, 0.3, 1.0]))
 def test_every_significant_cell_is_found(paths: list[list[str]], order: int, alpha: float) -> None:
     found = count_grams(paths, order=order).anomalies(order, alpha)
     wanted = {gram: row for gram, row in by_hand(paths, order).items() if row[2] <= alpha - 1e-9}
@@ -59,6 +59,15 @@ def test_every_significant_cell_is_found(paths: list[list[str]], order: int, alp
         assert shown[gram] == pytest.approx((count, expected, q), rel=1e-6)
     for gram in shown:
         assert by_hand(paths, order)[gram][2] <= alpha + 1e-9
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 1.0])
+def test_cells_that_were_never_seen_are_found_in_small_tables(alpha: float) -> None:
+    paths = [["A", "C", "D"]] * 3 + [["B", "C", "E"]] * 4
+    shown = count_grams(paths, order=2).anomalies(2, alpha)
+    assert dict(zip(shown["path"], shown["q_value"], strict=True)) == pytest.approx(
+        {gram: q for gram, (_, _, q) in by_hand(paths, 2).items()}
+    )
 
 
 def test_planted_memory_is_over_and_what_it_forbids_is_under() -> None:

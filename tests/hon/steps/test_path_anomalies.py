@@ -9,11 +9,13 @@ from step_cases import distribution
 
 from honlearn.datasets.planted import synthetic
 from honlearn.errors import ParameterError
-from honlearn.hon.build import count_grams
+from honlearn.hon.build import count_grams, grow
 from honlearn.hon.steps.automaton import draw_walks
 from honlearn.hon.steps.model import StepModel
+from honlearn.hon.steps.network_model import network_model
 from honlearn.hon.steps.path_anomalies import path_anomalies
 from honlearn.paths.paths import Paths
+from honlearn.paths.vocabulary import Vocabulary
 
 DATA = synthetic(2, n_paths=3000).paths
 
@@ -73,6 +75,17 @@ def test_an_early_end_is_a_step_of_its_own() -> None:
     model = count_grams([["A", "B", "C"]] * 300, order=2).steps()
     row = path_anomalies(model, Paths.from_lists([["A", "B"]]), walks=100).table().iloc[0]
     assert (row["step"], row["step_entity"], row["step_before"]) == (3, "<end>", "B")
+
+
+def test_a_path_without_steps_has_no_hardest_step() -> None:
+    network = grow([["A", "C", "D"], ["B", "C", "E"]] * 5)
+    paths = Paths(np.array([0, 2, 3], np.int32), np.array([0, 3, 3]), network.vocabulary)
+    found = path_anomalies(network_model(network), paths, walks=10)
+    row = found.table().iloc[1]
+    assert (row["step"], row["step_entity"], row["step_before"], row["p_value"]) == (0, "", "", 1.0)
+    assert np.isnan(row["step_bits"])
+    nothing = Paths(np.empty(0, np.int32), np.zeros(1, np.int64), Vocabulary.from_names([]))
+    assert len(path_anomalies(count_grams(nothing, order=2).steps(), nothing).table()) == 0
 
 
 def test_the_same_seed_gives_the_same_values() -> None:

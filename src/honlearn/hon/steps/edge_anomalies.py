@@ -85,6 +85,7 @@ def _empty_cells(
 ) -> list[tuple[int, int, float]]:  # fmt: skip
     """Return the cells (row, column, p) that were never seen although P(X = 0) ≤ alpha / 2."""
     found = [(0, 0, 0.0) for _ in range(0)]
+    enough = -math.log(alpha / 2)
     for m in range(len(starts) - 1):
         whole = middle[m]
         for r in range(starts[m], starts[m + 1]):
@@ -97,8 +98,9 @@ def _empty_cells(
                     at += 1
                 if at < first[g + 1] and newest[at] == below_newest[c]:
                     continue
-                # P(X = 0) ≥ (1 − K / (N − n + 1))^n; most cells are out at once.
-                if np.float64(followed[g]) * entered[c] < 2.0 * whole:
+                # −ln P(X = 0) ≤ −n ln(1 − K / (N − n + 1)) ≤ n K / (N − n + 1 − K): most are out at once.
+                free = np.float64(whole - followed[g]) + 1.0 - entered[c]
+                if np.float64(followed[g]) * entered[c] < enough * free:
                     continue
                 p, _ = tails(0, whole, entered[c], followed[g])
                 if p <= alpha / 2:

@@ -142,7 +142,10 @@ def gain_of_parts(
 
 
 def divided(paths: Paths, parts: int, root: int) -> NDArray[np.int64]:
-    """Return how many of the paths of each row each part holds, int64 [parts, rows]; sizes differ by 1."""
+    """Return how many of the paths of each row each part holds, int64 [parts, rows].
+
+    Up to 50 million paths the sizes of parts differ by 1 at most; beyond, each path draws its part.
+    """
     times = np.ones(len(paths), np.int64) if paths.counts is None else paths.counts
     total = int(times.sum())
     random = generator(root, "memory", "parts")
@@ -155,7 +158,7 @@ def divided(paths: Paths, parts: int, root: int) -> NDArray[np.int64]:
 
 
 def weighted(paths: Paths, times: NDArray[np.int64]) -> Paths:
-    """Return the rows that occur, each as often as `times` says."""
+    """Return the rows whose `times` is above 0, with these counts."""
     rows = np.flatnonzero(times)
     codes, offsets = rows_of(paths, rows)
     return Paths(codes, offsets, paths.vocabulary, times[rows])

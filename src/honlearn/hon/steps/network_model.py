@@ -45,16 +45,14 @@ def network_model(network: HigherOrderNetwork) -> StepModel:
     weight = np.concatenate([visits, weight])
     bits, backoff = np.empty(len(weight)), np.empty(n + 1)
     base = 1.0 / (entities + 1)  # END is no outcome: all entities and an unknown one
-    _discounted(first, symbol, weight, shorter, np.argsort(_depth(network), kind="stable"),
-                _discount(weight[entities:]), base, bits, backoff)  # fmt: skip
+    # State 0 first, then nodes by their order.
+    states = np.concatenate([[0], np.argsort(network.order, kind="stable") + 1])
+    _discounted(
+        first, symbol, weight, shorter, states, _discount(weight[entities:]), base, bits, backoff
+    )  # fmt: skip
     end = np.full(n + 1, np.inf)
     automaton = Automaton(first, symbol, bits, target, end, backoff, shorter, 0, -math.log2(base), entities)
     return StepModel(automaton, network.vocabulary)
-
-
-def _depth(network: HigherOrderNetwork) -> NDArray[np.int32]:
-    """Return the order of each state, 0 for the one that remembers nothing: shorter states come first."""
-    return np.concatenate([np.zeros(1, np.int32), network.order])
 
 
 def _collapsed(

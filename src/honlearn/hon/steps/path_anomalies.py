@@ -53,7 +53,8 @@ class PathAnomalies:
         """Return one row per path, in the order of the paths, or the `top` most anomalous first.
 
         path: its row. entities: how many. bits, bits_per_step. p_value, q_value. step: the hardest, 1 for the
-        first; step_entity: what was there (``<end>`` for END); step_before: where it came from; step_bits.
+        first, 0 in a path without any; step_entity: what was there (``<end>`` for END); step_before: where it
+        came from; step_bits.
         """
         import pandas as pd
 
@@ -68,7 +69,8 @@ class PathAnomalies:
         before = np.where(at > 0, codes[starts + np.maximum(at, 1) - 1], -1)
         step = names[here]
         step[at == lengths] = END_NAME
-        step_at = self.scores.offsets[:-1][rows] + np.maximum(at, 0)
+        step_bits = np.append(self.scores.steps, np.nan)
+        step_at = np.where(at >= 0, self.scores.offsets[:-1][rows] + at, -1)
         return pd.DataFrame(
             {
                 "path": rows,
@@ -80,7 +82,7 @@ class PathAnomalies:
                 "step": at + 1,
                 "step_entity": step,
                 "step_before": names[before],
-                "step_bits": self.scores.steps[step_at].astype(np.float64),
+                "step_bits": step_bits[step_at].astype(np.float64),
             }
         )
 
@@ -120,8 +122,9 @@ def _walk_bits(
     model: StepModel, n: int, lengths: NDArray[np.int64], root: int, show: bool | None
 ) -> dict[int, NDArray[np.float64]]:
     """Return the sorted bits of `n` walks of each of these lengths."""
-    a = model.automaton
-    longest = int(lengths.max(initial=1))
+    if not len(lengths):
+        return {}
+    a, longest = model.automaton, int(lengths.max())
     kept = {int(length): np.empty(n) for length in lengths}
     part = max(1, min(n, _AT_ONCE * 64 // longest))
     codes, bits = np.empty((part, longest), np.int32), np.empty((part, longest))
