@@ -39,7 +39,12 @@ def as_labels(
     kept = [(node, label) for node, label in kept if label]
     if not kept:
         raise InputError("labels: no node has a class; give at least two classes")
-    return [node for node, _ in kept], [label for _, label in kept]
+    known: dict[str, str] = {}
+    # A node that is there twice could be trained on and tested at once.
+    for node, label in kept:
+        if known.setdefault(node, label) != label:
+            raise InputError(f"labels: node {node!r} is {known[node]!r} and {label!r}; give it one class")
+    return list(known), list(known.values())
 
 
 def _text(value: Any) -> str:
