@@ -36,6 +36,12 @@ def test_columns_that_are_not_there(tmp_path) -> None:
         as_labels(pd.DataFrame({"place": ["A"], "kind": ["x"], "more": [1]}))
 
 
+def test_a_node_that_is_there_twice_is_one_example() -> None:
+    assert as_labels((["A", "B", "A"], ["x", "y", "x "])) == WANTED
+    with pytest.raises(InputError, match="node 'A' is 'x' and 'y'; give it one class"):
+        as_labels(pd.DataFrame({"place": ["A", "B", "A"], "label": ["x", "y", "y"]}))
+
+
 def test_what_is_no_labels() -> None:
     with pytest.raises(InputError, match="labels must be a CSV file, a dictionary"):
         as_labels(7)

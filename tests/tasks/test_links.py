@@ -305,9 +305,12 @@ GOOD = [("ash00", "ash01"), ("ash02", "elm03")]
         ([*GOOD, GOOD[0]], [1, 0, 0], InputError, r"labelled 1 and 0 at once: \('ash00', 'ash01'\)"),
         ([("ash00", "ash01", "x")], [1], InputError, r"pairs of node names \[n, 2\]; row 0 is .* not a pair"),
         (["ab"], [1], InputError, "row 0 is 'ab', not a pair"),
+        ([7], [1], InputError, "row 0 is 7, not a pair"),
         (GOOD, [1], InputError, r"2 pairs but labels of shape \(1,\)"),
         (GOOD, [1, 2], InputError, r"labels of pairs are 1 \(linked\) and 0 \(not\), got 2"),
         (GOOD, ["a", "b"], InputError, r"got 'a', 'b'"),
+        (GOOD, [1, None], InputError, "got None"),
+        (GOOD, np.array([1, 1], object), InputError, "only one kind was given"),
         (GOOD, [1, 1], InputError, "only one kind was given"),
     ],
 )

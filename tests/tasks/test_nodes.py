@@ -267,6 +267,7 @@ def test_unknown_nodes_are_listed_with_a_hint() -> None:
         (pa.array([None, *["a"] * 59]), r"1 nodes have no label \(rows 0\)"),
         ([0.5, *[1.0] * 59], "fractional numbers"),
         (np.array(["a", 1] * 30, object), "labels must be of one kind, got int, str"),
+        (["a", "b\udcff"] * 30, "no Unicode"),
     ],
 )
 def test_wrong_labels_are_named(labels: Any, message: str) -> None:
@@ -279,6 +280,17 @@ def test_columns_of_arrow_are_lists() -> None:
     wanted = classifier(max_epochs=2).fit(nodes, y).predict_proba(nodes)
     model = classifier(max_epochs=2).fit(pa.array(nodes), pa.array(y))
     assert np.array_equal(model.predict_proba(pa.array(nodes)), wanted)
+
+
+@pytest.mark.parametrize("factor", [2.0**-170, 2.0**200], ids=["tiny", "huge"])
+def test_only_the_ratios_of_weights_count(factor: float) -> None:
+    _, nodes, y = communities()
+    weight = np.random.default_rng(0).integers(1, 9, 60)
+    one, other = (
+        classifier(max_epochs=4, kernel_share="auto").fit(nodes, y, sample_weight=weight * f)
+        for f in (1.0, factor)
+    )
+    assert one.predict_proba(nodes).tobytes() == other.predict_proba(nodes).tobytes()
 
 
 def test_somebody_must_have_weight() -> None:
@@ -327,6 +339,7 @@ def test_a_random_state_as_scikit_learn_has_it() -> None:
         ({"fan_outs": (3, 0)}, "'fan_outs' parameter .* from 1 to"),
         ({"edge_power": -1}, "'edge_power' parameter .* at least 0"),
         ({"refit": -1}, "'refit' parameter .* at least 0"),
+        ({"restart": "no"}, "'training.restart' parameter .* True, False or None. Got 'no' instead"),
         ({"learning_rate": 0}, "'learning_rate' parameter .* greater than 0"),
         ({"input_dropout": 1.0}, "'input_dropout' parameter .* at most 0.99"),
         ({"n_draws": "some"}, "'n_draws' parameter .* or 'all'"),

@@ -82,6 +82,19 @@ def test_classes_keep_their_type(labels: np.ndarray, tmp_path: Path) -> None:
     assert load_model(tmp_path / "model").predict(nodes).tolist() == model.predict(nodes).tolist()
 
 
+def test_classes_in_a_column_of_objects_keep_their_type(tmp_path: Path) -> None:
+    hon, nodes, y = communities()
+    labels = np.array([len(name) + i % 2 for i, name in enumerate(y)], object)
+    model = make_classifier(hon, **{**FAST, "max_epochs": 1}).fit(nodes, labels)
+    model.save(tmp_path / "model")
+    assert load_model(tmp_path / "model").classes_.tolist() == model.classes_.tolist() == [3, 4]
+    dates = np.array(["2020-01-01", "2021-01-01"], "datetime64[D]")[labels.astype(int) - 3]
+    model = make_classifier(hon, **{**FAST, "max_epochs": 1}).fit(nodes, dates)
+    with pytest.raises(InputError, match="classes of type date cannot be saved; turn labels into text"):
+        model.save(tmp_path / "dates")
+    assert not (tmp_path / "dates").exists()
+
+
 def test_saving_again_replaces_and_other_folders_are_left_alone(saved: Path, tmp_path: Path) -> None:
     fitted(random_state=9).save(saved)
     assert load_model(saved).seed_ == 9

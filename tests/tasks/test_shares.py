@@ -188,6 +188,13 @@ def test_learners_without_a_share_have_a_quarter_in_equal_parts() -> None:
     assert shares == pytest.approx([0.125, 0.125, 0.75 * 0.3, 0.75 * 0.7])
 
 
+def test_learners_without_a_share_have_a_quarter_where_kernels_sum_to_just_below_one() -> None:
+    shares = np.array([0.0, *np.random.default_rng(0).random(3)])
+    while (shares / shares.sum()).sum() >= 1:
+        shares = np.array([0.0, *np.random.default_rng(int(1e9 * shares[1])).random(3)])
+    assert with_less_kernel(shares / shares.sum(), 1)[0] == pytest.approx(0.25)
+
+
 # --- learners ----------------------------------------------------------------------------------------
 
 

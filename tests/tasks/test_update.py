@@ -148,6 +148,8 @@ def test_features_of_new_entities_are_needed() -> None:
         updated = model.update(paths()[1], features=None if given is features else whole.to_numpy())
         assert np.isfinite(updated.predict_proba(NAMES)).all()
         assert same(model.update(model.network_), model, KNOWN)
+    listed = fitted(features=whole.loc[sorted(KNOWN)].to_numpy().tolist(), max_epochs=1)
+    assert np.asarray(listed.update(listed.network_).features).shape == (30, 2)
     with pytest.raises(InputError, match="6 entities are new and have no features: ash03, ash07"):
         model.update(paths()[1])
 

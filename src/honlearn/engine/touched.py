@@ -84,7 +84,10 @@ class Compactor:
         An entry e + V, the features of entity e, becomes U + its place.
         """
         size, learners = self.n_entities, len(parts[0])
-        place = self._free.pop() if self._free else np.full(size, -1, np.int32)
+        try:
+            place = self._free.pop()
+        except IndexError:  # all are in use, or another thread was quicker
+            place = np.full(size, -1, np.int32)
         parts = tuple(np.array(part, np.int32, order="C") for part in parts)
         most = min(size, sum(part.shape[1] for part in parts))
         rows, counts = np.zeros((learners, most), np.int32), np.zeros(learners, np.int64)

@@ -65,7 +65,9 @@ class Features:
         self._dense: torch.Tensor | None = None
         if hasattr(values, "tocsr"):
             matrix = values.tocsr()
-            matrix.sum_duplicates()
+            if not matrix.has_canonical_format:
+                matrix = matrix.copy()  # it may be the user's own
+                matrix.sum_duplicates()
             data = np.asarray(matrix.data, np.float32)[None]
             self._sparse = Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)[None], data)
         else:

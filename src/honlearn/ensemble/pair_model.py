@@ -69,8 +69,8 @@ class PairModel:
     ) -> tuple[Fitted, int]:
         """Train the learners and return how many there are; `fingerprint` marks the checkpoint of a phase.
 
-        A bag that `grows` has as many learners as improve it (:mod:`honlearn.ensemble.growing_bag`), else
-        and at most `shape.n_learners`.
+        A bag that `grows` has as many learners as improve it (:mod:`honlearn.ensemble.growing_bag`), at most
+        `shape.n_learners`; any other has so many.
         """
         make = self._maker(run, examples, unlinked, fingerprint)
         if grows:

@@ -38,7 +38,12 @@ def as_labels(
     kept = list(labelled_texts(pairs))
     if not kept:
         raise InputError("labels: no node has a class; give at least two classes")
-    return [node for node, _ in kept], [label for _, label in kept]
+    known: dict[str, str] = {}
+    # A node that is there twice could be trained on and tested at once.
+    for node, label in kept:
+        if known.setdefault(node, label) != label:
+            raise InputError(f"labels: node {node!r} is {known[node]!r} and {label!r}; give it one class")
+    return list(known), list(known.values())
 
 
 def _read(path: Path, label_column: str | None, node_column: str | None) -> tuple[list[str], list[str]]:

@@ -6,6 +6,8 @@ examples.
 
 from __future__ import annotations
 
+from collections.abc import Sized
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +23,7 @@ def pair_codes(owner: str, network: HigherOrderNetwork, pairs: NamePairs, what: 
     """Return pairs of names [n, 2] as entity codes int32 [n, 2], or raise a clear error."""
     values = pairs.to_numpy() if hasattr(pairs, "to_numpy") else pairs
     rows = list(values)
-    wrong = next((i for i, row in enumerate(rows) if isinstance(row, (str, bytes)) or len(row) != 2), None)
+    wrong = next((i for i, row in enumerate(rows) if not _is_pair(row)), None)
     if wrong is not None:
         raise InputError(
             f"{owner}.{what} takes pairs of node names [n, 2]; row {wrong} is {rows[wrong]!r}, not a pair"
@@ -34,6 +36,10 @@ def pair_codes(owner: str, network: HigherOrderNetwork, pairs: NamePairs, what: 
             f"{owner}.{what}: {same.size:,} pairs have equal ends ({named}); a pair is two different nodes"
         )
     return codes
+
+
+def _is_pair(row: object) -> bool:
+    return not isinstance(row, (str, bytes)) and isinstance(row, Sized) and len(row) == 2
 
 
 def in_order(pairs: Pairs, directed: bool) -> Pairs:
@@ -99,9 +105,10 @@ def _binary(y: object, count: int) -> NDArray[np.int64]:
     values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if values.shape != (count,):
         raise InputError(f"{count:,} pairs but labels of shape {values.shape}; give one label a pair")
-    strange = [value for value in np.unique(values).tolist() if value not in (0, 1)]
-    if strange or values.dtype.kind not in "biuf":
-        raise InputError(f"labels of pairs are 1 (linked) and 0 (not), got {listed(map(repr, strange), 5)}")
+    # Not by np.unique, which compares what may have no order, such as None with a number.
+    strange = dict.fromkeys(repr(value) for value in values.tolist() if value not in (0, 1))
+    if strange:
+        raise InputError(f"labels of pairs are 1 (linked) and 0 (not), got {listed(strange, 5)}")
     return values.astype(np.int64)
 
 

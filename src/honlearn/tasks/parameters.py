@@ -178,6 +178,13 @@ def class_codes(y: Labels, n_nodes: int, what: str = "node") -> tuple[NDArray[An
     except TypeError:
         kinds = listed(sorted({type(value).__name__ for value in values}), 5)
         raise InputError(f"labels must be of one kind, got {kinds}; turn them all into text") from None
+    if classes.dtype == object and not isinstance(classes[0], str):
+        # Numbers in a column of objects: a model keeps classes by their type.
+        classes = np.array(classes.tolist())
+    try:
+        "".join(map(str, classes.tolist())).encode()
+    except UnicodeEncodeError:
+        raise InputError("labels hold text that is no Unicode (lone surrogates); rename them") from None
     return classes, codes.astype(np.int64)
 
 
@@ -188,7 +195,10 @@ def example_weights(
     classes: NDArray[Any],
     codes: NDArray[np.int64],
 ) -> NDArray[np.float32]:
-    """Return the weight of each example in the loss: class weight times sample weight, float32 [n]."""
+    """Return the weight of each example in the loss: class weight times sample weight, float32 [n].
+
+    All together are scaled so that the largest is from 1 to 2.
+    """
     weights = np.ones(len(codes))
     if isinstance(class_weight, str):
         check_choice(owner, "class_weight", class_weight, ("balanced",))
@@ -212,10 +222,19 @@ def example_weights(
         given = np.asarray(sample_weight, float)
         if given.shape != weights.shape or not np.isfinite(given).all() or (given < 0).any():
             raise InputError(f"sample_weight must be {len(codes):,} finite numbers, at least 0")
-        weights *= given
+        weights = _near_one(weights) * _near_one(given)
     if not weights.any():
         raise InputError("there is nothing to fit: every node has a weight of 0")
-    return weights.astype(np.float32)
+    return _near_one(weights).astype(np.float32)
+
+
+def _near_one(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights times the power of two by which the largest is from 1 to 2.
+
+    Only their ratios count, which a power of two changes in no bit; float32 holds neither 1e-50 nor 1e50.
+    """
+    exponent = np.frexp(weights.max(initial=0.0))[1]
+    return np.asarray(np.ldexp(weights, 1 - exponent) if weights.any() else weights)
 
 
 def user_features(
@@ -230,7 +249,9 @@ def user_features(
         if missing:
             raise InputError(f"features have no row for {len(missing):,} entities: {listed(missing, 5)}")
         values = values.set_axis(index).loc[list(hon.vocabulary.names)].to_numpy()
-    if not hasattr(values, "tocsr"):
+    if hasattr(values, "tocsr"):
+        values = values.tocsr().astype(np.float32)
+    else:
         try:
             values = np.asarray(values, np.float32)
         except (TypeError, ValueError) as error:

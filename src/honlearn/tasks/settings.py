@@ -128,7 +128,12 @@ class Training(BaseEstimator):  # type: ignore[misc]
         size = self.batch_size
         if size is None:
             size = _batch_size(task, n_examples, open_.get("n_batches"))
-        checkpoint = self.checkpoint
+        checkpoint, restart = self.checkpoint, value("restart")
+        if not isinstance(restart, (bool, np.bool_)):
+            raise ParameterError(
+                f"The 'training.restart' parameter of {owner} must be True, False or None. "
+                f"Got {restart!r} instead."
+            )
         if self.memory is not None:
             parse_size(owner, "training.memory", self.memory)
         return TrainingOptions(
@@ -139,7 +144,7 @@ class Training(BaseEstimator):  # type: ignore[misc]
             weight_decay=real("weight_decay", 0),
             validation_fraction=real("validation_fraction", 0, 0.9),
             refit=_refit(owner, value("refit")),
-            restart=bool(value("restart")),
+            restart=bool(restart),
             checkpoint=None if checkpoint is None else Path(checkpoint),
             checkpoint_seconds=real("checkpoint_seconds", 0),
             show=show,

@@ -78,7 +78,9 @@ def with_less_kernel(shares: NDArray[np.float64], n_learned: int) -> NDArray[np.
     of_kernel = float(out[~is_learned].sum())
     if of_kernel <= MOST_KERNEL:
         return out
-    learned = out[is_learned] / out[is_learned].sum() if of_kernel < 1 else np.full(n_learned, 1 / n_learned)
+    # The kernel's sum may be rounded to just below 1 where nothing is left for the learners.
+    total = float(out[is_learned].sum())
+    learned = out[is_learned] / total if total > 0 else np.full(n_learned, 1 / n_learned)
     return np.concatenate([(1 - MOST_KERNEL) * learned, MOST_KERNEL * (out[~is_learned] / of_kernel)])
 
 

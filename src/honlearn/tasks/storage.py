@@ -177,8 +177,11 @@ def plain(value: object) -> Any:
 
 def plain_classes(classes: NDArray[Any]) -> dict[str, Any]:
     """Return classes as a config holds them, for :func:`honlearn.tasks.loading.read_classes`."""
-    dtype = "str" if classes.dtype.kind in "OU" else classes.dtype.str
-    return {"dtype": dtype, "values": plain(classes)}
+    kept = plain(classes)
+    if not all(isinstance(value, (str, bool, int, float)) for value in kept):
+        kind = type(classes.tolist()[0]).__name__
+        raise InputError(f"classes of type {kind} cannot be saved; turn labels into text before fit")
+    return {"dtype": "str" if classes.dtype.kind in "OU" else classes.dtype.str, "values": kept}
 
 
 def plain_rows(table: pandas.DataFrame) -> list[dict[str, Any]]:

@@ -173,7 +173,8 @@ def _features(model: DGEClassifier, network: HigherOrderNetwork, rows: NDArray[n
             f"{model._owner}.update: {len(new):,} entities are new and have no features: "
             f"{listed(names, 5)}; pass features= for all entities of the updated network"
         )
-    return model.features[rows]
+    known = model.features
+    return (known.tocsr() if hasattr(known, "tocsr") else np.asarray(known))[rows]
 
 
 def _component(
