@@ -88,7 +88,7 @@ def _make(target: Target, corpus: Path) -> None:
 
 
 def _in_child(work: Any) -> int:
-    """Run `work` in a process of its own, whose threads no later fork has to survive; return its exit code."""
+    """Run `work` in a process of its own, whose threads no later fork has to survive; return its exit."""
     child = os.fork()
     if not child:
         code = 1
