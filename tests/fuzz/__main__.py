@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from fuzz.runner import KEPT, run_target, run_targets
+from fuzz.runner import KEPT, Server, run_targets
 from fuzz.targets import TARGETS
 
 
@@ -30,7 +30,8 @@ def main() -> int:
     if given.case is not None:
         if len(chosen) != 1:
             parser.error("--case needs one --target")
-        running = iter([run_target(chosen[0], seed, first=given.case, last=given.case + 1)])
+        with Server() as server:
+            running = iter([server.run(chosen[0], seed, first=given.case, last=given.case + 1)])
     else:
         running = run_targets(chosen, seed, 60 * given.minutes, given.jobs)
     print(f"{'target':18}{'cases':>9}{'refused':>9}{'loaded':>9}{'failures':>9}{'distinct':>9}   seed {seed}")

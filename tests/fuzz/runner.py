@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from fuzz.server import Job, command
+from fuzz.server import Job
 
 TESTS = Path(__file__).resolve().parents[1]
 KEPT = TESTS.parent / ".fuzz"
@@ -77,31 +79,58 @@ class Report:
         return "\n".join(lines)
 
 
-def run_target(
-    target: str,
-    seed: int,
-    *,
-    first: int = 0,
-    last: int = 10**9,
-    seconds: float = 1e9,
-    keep: Path | None = KEPT,
-) -> Report:
-    """Run cases of one target in a process of its own."""
-    job = Job(target, seed, first, last, seconds, "" if keep is None else str(keep))
-    searched = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), "PYTHONPATH": os.pathsep.join(searched)}
-    served = subprocess.run(command(job), env=environment, capture_output=True, text=True, check=False)
-    report = Report(target)
-    for line in served.stdout.splitlines():
-        told = json.loads(line)
-        outcome, number = told.pop("outcome"), told.pop("number")
-        if outcome == "failure":
-            report.failures.append(Failure(target, seed, number, **told))
-        else:
-            setattr(report, outcome, getattr(report, outcome) + 1)
-    if served.returncode:
-        raise RuntimeError(f"the server of {target} ended with {served.returncode}:\n{served.stderr[-4000:]}")
-    return report
+class Server:
+    """A process that has imported everything and runs one target after another (:mod:`fuzz.server`)."""
+
+    def __enter__(self) -> Server:
+        searched = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), "PYTHONPATH": os.pathsep.join(searched)}
+        self._told = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "fuzz.server"],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._told,
+            text=True,
+        )
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._process.communicate()
+        self._told.close()
+
+    def run(
+        self,
+        target: str,
+        seed: int,
+        *,
+        first: int = 0,
+        last: int = 10**9,
+        seconds: float = 1e9,
+        keep: Path | None = KEPT,
+    ) -> Report:
+        """Run cases of one target in a process of its own."""
+        job = Job(target, seed, first, last, seconds, "" if keep is None else str(keep))
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(asdict(job)) + "\n")
+        self._process.stdin.flush()
+        report, ended = Report(target), None
+        for line in self._process.stdout:
+            told = json.loads(line)
+            if "ended" in told:
+                ended = told["ended"]
+                break
+            outcome, number = told.pop("outcome"), told.pop("number")
+            if outcome == "failure":
+                report.failures.append(Failure(target, seed, number, **told))
+            else:
+                setattr(report, outcome, getattr(report, outcome) + 1)
+        if ended != 0:
+            self._told.seek(0)
+            raise RuntimeError(f"the server of {target} ended with {ended}:\n{self._told.read()[-4000:]}")
+        return report
 
 
 def run_targets(targets: list[str], seed: int, seconds: float, jobs: int) -> Iterator[Report]:
@@ -110,7 +139,8 @@ def run_targets(targets: list[str], seed: int, seconds: float, jobs: int) -> Ite
 
     def run(target: str) -> Report:
         try:
-            return run_target(target, seed, seconds=share)
+            with Server() as server:
+                return server.run(target, seed, seconds=share)
         except RuntimeError as error:  # one target that cannot be run stops no other, and is no success
             return Report(target, failures=[Failure(target, seed, 0, "cannot be run", "", str(error))])
 

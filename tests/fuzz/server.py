@@ -1,8 +1,8 @@
-"""The process that runs the cases of one target: it imports once and forks a child for every batch.
+"""The process that runs cases: it imports once, and forks a child for every target and for every batch of it.
 
-In: ``python -m fuzz.server '{"target": ...}'`` (a :class:`Job` as JSON). Out: one line of JSON per case on
-standard output. A child that dies (a native crash, a hang, no memory) takes one case with it: the next child
-goes on after it.
+In: jobs on standard input, one line of JSON each (a :class:`Job`). Out: one line of JSON per case on standard
+output, and one at the end of each job. A child that dies (a native crash, a hang, no memory) takes one case
+with it: the next child goes on after it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +51,21 @@ class Job:
     keep: str
 
 
+def main() -> None:
+    """Serve jobs until there are no more, each in a process of its own."""
+    for line in sys.stdin:
+        job = Job(**json.loads(line))
+        print(json.dumps({"ended": _in_child(lambda job=job: serve(job))}), flush=True)
+
+
 def serve(job: Job) -> None:
     """Make the corpus, check that it is read, and run the cases."""
     target = {**TARGETS, **FAULTY}[job.target]
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         root = Path(name)
         (root / "corpus").mkdir()
-        _in_child(lambda: target.make(root / "corpus"), "the corpus could not be made")
+        if _in_child(lambda: _make(target, root / "corpus")):
+            raise SystemExit("the corpus could not be made; see above")
         # Valid documents are read in this process: what that imports and compiles is there in every child.
         for document in sorted((root / "corpus").iterdir()):
             target.use(_copied(document, root / "valid") / document.name)
@@ -74,21 +82,24 @@ def serve(job: Job) -> None:
                 number += 1
 
 
-def _in_child(work: Any, what: str) -> None:
-    """Run `work` in a process of its own: threads that it starts would not survive a fork."""
+def _make(target: Target, corpus: Path) -> None:
+    os.dup2(2, 1)  # what is printed on the way is no result
+    target.make(corpus)
+
+
+def _in_child(work: Any) -> int:
+    """Run `work` in a process of its own, whose threads no later fork has to survive; return its exit."""
     child = os.fork()
     if not child:
         code = 1
         try:
-            os.dup2(2, 1)
             work()
             code = 0
         except BaseException:
             traceback.print_exc()
         finally:
             os._exit(code)
-    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
-        raise SystemExit(f"{what}; see above")
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def _batch(target: Target, job: Job, root: Path, numbers: range, end: float) -> Iterator[dict[str, Any]]:
@@ -231,10 +242,5 @@ def _keep(folder: Path, job: Job, number: int) -> None:
         shutil.copytree(folder, Path(job.keep) / f"{job.target}-{job.seed}-{number}", dirs_exist_ok=True)
 
 
-def command(job: Job) -> list[str]:
-    """Return the command that serves a job."""
-    return [sys.executable, "-m", "fuzz.server", json.dumps(asdict(job))]
-
-
 if __name__ == "__main__":
-    serve(Job(**json.loads(sys.argv[1])))
+    main()

@@ -5,6 +5,7 @@ The cases are the same in every run. ``make fuzz`` goes on for as long as it is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from fuzz.mutate_arrays import (
     unpack_hon,
     unpack_safetensors,
 )
-from fuzz.runner import run_target
+from fuzz.runner import Server
 from fuzz.target import labels_of, small_network
 from fuzz.targets import TARGETS
 
@@ -29,9 +30,16 @@ SEED = 17
 ALWAYS_REFUSED = {"written-only"}
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """One process for all targets: it imports torch and this package once."""
+    with Server() as running:
+        yield running
+
+
 @pytest.mark.parametrize("name", TARGETS)
-def test_nothing_but_our_own_errors_comes_out(name: str) -> None:
-    report = run_target(name, SEED, last=TARGETS[name].cases)
+def test_nothing_but_our_own_errors_comes_out(name: str, server: Server) -> None:
+    report = server.run(name, SEED, last=TARGETS[name].cases)
     assert report.cases == TARGETS[name].cases
     assert not report.failures, (
         f"{len(report.failures)} of {report.cases} cases failed:\n{report.described()}"
@@ -54,15 +62,15 @@ def test_nothing_but_our_own_errors_comes_out(name: str) -> None:
         ("tells-nothing", "a message that is not one line"),
     ],
 )
-def test_every_kind_of_failure_is_seen(name: str, what: str, tmp_path: Path) -> None:
-    report = run_target(name, SEED, last=FAULTY[name].cases, keep=tmp_path)
+def test_every_kind_of_failure_is_seen(name: str, what: str, server: Server, tmp_path: Path) -> None:
+    report = server.run(name, SEED, last=FAULTY[name].cases, keep=tmp_path)
     assert [failure.what for failure in report.failures] == [what] * FAULTY[name].cases
     assert report.failures[1].replay == f'make fuzz ARGS="--target {name} --seed {SEED} --case 1"'
     assert (tmp_path / f"{name}-{SEED}-1" / "file.bin").read_bytes() != b"honest\n"
 
 
-def test_our_own_error_is_no_failure() -> None:
-    report = run_target("refuses", SEED, last=3, keep=None)
+def test_our_own_error_is_no_failure(server: Server) -> None:
+    report = server.run("refuses", SEED, last=3, keep=None)
     assert (report.refused, report.loaded, report.failures) == (3, 0, [])
 
 

@@ -183,15 +183,15 @@ def test_the_temperature_is_the_best_one() -> None:
 
 def test_enough_rows_are_held_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     fits = []
-    real = logistic.fit_logistic
-    monkeypatch.setattr(logistic, "fit_logistic", lambda *given: fits.append(1) or real(*given))
+    real = logistic._fitted
+    monkeypatch.setattr(logistic, "_fitted", lambda *given: fits.append(1) or real(*given))
     paths, labels = planted(90, 1)
     hl.PathClassifier(C=1.0, random_state=0).fit(paths, labels)
-    assert len(fits) == 3
+    assert len(fits) == 3 + 1  # the folds, then all rows
     monkeypatch.setattr(logistic, "_ENOUGH", 30)
     fits.clear()
     hl.PathClassifier(C=1.0, random_state=0).fit(paths, labels)
-    assert len(fits) == 1
+    assert len(fits) == 1 + 1
 
 
 @pytest.mark.parametrize("options", [{}, {"order": 0, "vectors": 0}, {"order": 3, "vectors": 5, "C": 2.0}])

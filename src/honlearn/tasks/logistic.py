@@ -73,12 +73,19 @@ def fit_logistic(
     X: Matrix, codes: NDArray[np.int64], n_classes: int, weight: NDArray[np.float64], C: float
 ) -> Logistic:
     """Return the regression with an L2 penalty of inverse strength C; every class must have a row."""
+    with threadpool_limits(1):
+        return _fitted(X, codes, n_classes, weight, C)
+
+
+def _fitted(
+    X: Matrix, codes: NDArray[np.int64], n_classes: int, weight: NDArray[np.float64], C: float
+) -> Logistic:
     # Loading takes half a second, which a prediction does without.
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=C, solver="newton-cg", tol=1e-5, max_iter=_ITERATIONS)
-    with threadpool_limits(1), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, codes, sample_weight=weight)
     coef, intercept = np.asarray(model.coef_), np.asarray(model.intercept_)
@@ -110,14 +117,16 @@ def choose_logistic(
     fold = _folds(codes, n_classes, n_folds, seed)
     held = np.empty((len(candidates), len(codes), n_classes))
     done = np.zeros(len(codes), np.bool_)
-    for k in range(n_folds):
-        if done.sum() >= _ENOUGH:
-            break
-        inner, outer = fold != k, fold == k
-        train, test = divided(X[inner], X[outer])
-        for i, C in enumerate(candidates):
-            held[i, outer] = fit_logistic(train, codes[inner], n_classes, weight[inner], C).logits(test)
-        done |= outer
+    # Setting the limit takes as long as a fit of a small table, so it is set once.
+    with threadpool_limits(1):
+        for k in range(n_folds):
+            if done.sum() >= _ENOUGH:
+                break
+            inner, outer = fold != k, fold == k
+            train, test = divided(X[inner], X[outer])
+            for i, C in enumerate(candidates):
+                held[i, outer] = _fitted(train, codes[inner], n_classes, weight[inner], C).logits(test)
+            done |= outer
     held, codes, weight = held[:, done], codes[done], weight[done]
     losses = [log_loss(logits, codes, weight, 1.0) for logits in held]
     best = int(np.argmin(np.round(losses, 12)))
