@@ -43,22 +43,25 @@ def test_another_column_and_another_delimiter(tmp_path: Path) -> None:
     assert read_labels(tmp_path / "labels.tsv") == (["A, B"], ["x"])
 
 
+def test_the_only_other_column_is_of_the_classes(tmp_path: Path) -> None:
+    assert read_labels(write(tmp_path, "page,kind\nA,x\nB,y\n")) == (["A", "B"], ["x", "y"])
+    assert read_labels(write(tmp_path, "kind;page\nx;A\ny;B\n"), None, "page") == (["A", "B"], ["x", "y"])
+    # A class may be called like the column that is named.
+    assert read_labels(write(tmp_path, "page,label\nA,label\n")) == (["A"], ["label"])
+
+
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
         ("", None, "labels.csv: empty; expected a header such as: node,label"),
         (
-            "node,labels\nA,x\n",
+            "node,labels,n\nA,x,1\n",
             None,
-            "no column 'label' after the first, which is the node; there are 'node', 'labels'",
+            "no column 'label' after the first, which is the node; there are 'node', 'labels', 'n'",
         ),
-        ("node,labels\nA,x\n", None, "did you mean 'labels'?"),
+        ("node,labels,n\nA,x,1\n", None, "did you mean 'labels'?"),
         ("node,label\nA,x\n", "regoin", "no column 'regoin'"),
-        (
-            "node;label\nA;x\n",
-            None,
-            "there are 'node;label'; columns are separated by commas, in a .tsv file by tabs",
-        ),
+        ("node,x\nA,x\nB,x\n", None, "labels.csv:1: 'x' is a class, so a header is missing"),
         ("label,class\nA,x\n", None, "no column 'label' after the first"),
         ("node,Label,LABEL\nA,x,y\n", None, "2 columns are called label"),
         (

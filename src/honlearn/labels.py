@@ -1,9 +1,9 @@
 """Classes of entities from a CSV file: the LABELS argument of info, train and evaluate.
 
-In: a CSV whose first column (or another, by name) is the node and whose column ``label`` (any case) is the
-class. Out: nodes and classes, as two lists. A row without a class is an entity that nobody labelled and is
-left out. White space around a class is no part of it; it is taken off with a warning, or ``a`` and ``a ``
-would be two classes.
+In: a CSV whose first column (or another, by name) is the node and whose column ``label`` (any case), or the
+only other one, is the class; a semicolon, tab or pipe between columns is seen in the header. Out: nodes and
+classes, as two lists. A row without a class is an entity that nobody labelled and is left out. White space
+around a class is no part of it; it is taken off with a warning, or ``a`` and ``a `` would be two classes.
 """
 
 from __future__ import annotations
@@ -26,16 +26,14 @@ def read_labels(
     path: str | PathLike[str],
     label_column: str | None = None,
     node_column: str | None = None,
-    separator: str | None = None,
 ) -> tuple[list[str], list[str]]:
     """Return the labelled nodes and their classes, in the order of the file.
 
-    `label_column` names the column of the classes; None means the one called ``label``, in any case.
-    `node_column` names that of the nodes; None means the first. `separator` stands between columns; None
-    means a comma, in a ``.tsv`` file a tab.
+    `label_column` names the column of the classes; None means the one called ``label``, in any case, or the
+    only one beside the nodes. `node_column` names that of the nodes; None means the first.
     """
     source = Path(path)
-    rows = csv_rows(source, separator)
+    rows = csv_rows(source, _separator(source))
     _, header = next(rows, (0, []))
     if not header:
         raise FormatError(f"{source}: empty; expected a header such as: node,label")
@@ -63,6 +61,12 @@ def read_labels(
             "there is none, leave the field empty",
             UserWarning,
             stacklevel=2,
+        )
+    name = header[column].strip()
+    if label_column is None and name.casefold() != "label" and name in known.values():
+        raise FormatError(
+            f"{source}:1: {name!r} is a class, so a header is missing; put one above, such as "
+            "node,label (or name the column of the classes with label_column, --label-column)"
         )
     if not known:
         raise FormatError(f"{source}: no node has a label; give at least one row with a node and a class")
@@ -103,6 +107,12 @@ def csv_rows(source: Path, separator: str | None = None) -> Iterator[tuple[int, 
         raise FormatError(f"{source}:{line + 1}: not CSV: {error}") from None
     except OSError as error:
         raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
+
+
+def _separator(source: Path) -> str | None:
+    """Return the mark between columns where the header has it and no comma (in a .tsv file no tab)."""
+    _, header = next(csv_rows(source), (0, []))
+    return next((mark for mark in ";\t|" if mark in header[0]), None) if len(header) == 1 else None
 
 
 def _not_unicode(source: Path) -> int:
@@ -155,10 +165,10 @@ def _label_column(path: Path, header: list[str], wanted: str | None, node: int) 
             raise FormatError(
                 f"{path}: {len(found)} columns are called label; name one with --label-column or label_column"
             )
+        if len(places) == 1 and header[node].strip().casefold() != "label":
+            return places[0]
     name = wanted or "label"
     hint = f"{did_you_mean(name, names)}; set --label-column or label_column"
-    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
-        hint = "; columns are separated by commas, in a .tsv file by tabs"
     raise FormatError(
         f"{path}: no column {name!r} {_beside(header, node)}; there are {listed(map(repr, header))}{hint}"
     )

@@ -31,19 +31,16 @@ def check_there(source: str | os.PathLike[str] | Sequence[str]) -> None:
     find_files(source)
 
 
-def check_labels(
-    source: Path | None, label_column: str | None, node_column: str | None, guess: bool = False
-) -> None:
-    """Raise unless the classes can be read; `guess` takes the only column beside the nodes for theirs."""
+def check_labels(source: Path | None, label_column: str | None, node_column: str | None) -> None:
+    """Raise unless the classes can be read."""
     if source is not None:
         import warnings
 
         from honlearn.labels import read_labels
-        from honlearn.pipeline.given_labels import as_labels
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is odd in it is told when it is read for good
-            (as_labels if guess else read_labels)(source, label_column, node_column)
+            read_labels(source, label_column, node_column)
 
 
 def check_model(folder: str | os.PathLike[str]) -> None:
