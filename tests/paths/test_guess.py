@@ -103,6 +103,18 @@ def test_a_semicolon_between_columns(tmp_path) -> None:
     assert guess.options["delimiter"] == ";"
     paths = read_paths(tmp_path / "wards.csv", **guess.options)
     assert len(paths) == 75
+    with pytest.raises(InputError, match=r"Perhaps --sequence patient .* --delimiter ';'\. Give"):
+        read_paths(tmp_path / "wards.csv")
+
+
+def test_a_semicolon_between_the_columns_of_paths(tmp_path) -> None:
+    (tmp_path / "paths.csv").write_text("path;count\na>b>c;3\nb>c;2\n")
+    guess = guess_columns(tmp_path / "paths.csv")
+    assert guess.options == {"path_column": "path", "delimiter": ">", "count_column": "count"}
+    paths = read_paths(tmp_path / "paths.csv", **guess.options)
+    assert (list(paths), paths.total) == ([("a", "b", "c"), ("b", "c")], 5)
+    (tmp_path / "one.csv").write_text("a;b\nx y\ny z\n")  # one column, whose name holds the mark
+    assert list(read_paths(tmp_path / "one.csv", path_column="a;b")) == [("x", "y"), ("y", "z")]
 
 
 def test_without_an_order() -> None:

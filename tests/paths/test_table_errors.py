@@ -52,6 +52,10 @@ def refused(source: Any, message: str, kind: type[HonlearnError] = InputError, *
             "trip;leg;port\n1;1;A\n",
             r"t\.csv: no column 'trip' .*; pass delimiter=';' \(--delimiter\) if that",
         ),
+        (
+            "trip;leg;port\n1;1,5;A\n",
+            r"t\.csv:2: 2 fields where the header has 1; pass delimiter=';' \(--delimiter\) if that",
+        ),
         ("", r"t\.csv: the file is empty; a table needs a header"),
         ("trip,leg,port\n", r"t\.csv: no path at all; the source is empty"),
         (

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,19 +78,19 @@ def guess_columns(source: Any, **given: Any) -> Guess | None:
     if any(getattr(options, role) is not None for role in COLUMN_OPTIONS):
         return None
     part = _first_part(source, options)
-    if part is None:
-        return None
-    with part.guarded():
-        separated = _separator(part, options)
-    if separated is None:
-        return guess_part(part)
-    guess = guess_columns(source, **{**given, "delimiter": separated})
-    assert guess is not None
-    return Guess({**guess.options, "delimiter": separated}, guess.reasons, guess.is_clear)
+    return None if part is None else guess_part(part)
 
 
 def guess_part(part: Part) -> Guess | None:
     """Return what the columns of one table may be; None where its lines are paths."""
+    with part.guarded():
+        separated = _separator(part)
+    if separated is not None:
+        assert isinstance(part, DelimitedPart)
+        guess = guess_part(part.separated_by(separated))
+        if guess is None or "path_column" in guess.options:  # where the delimiter splits the path
+            return guess
+        return replace(guess, options={**guess.options, "delimiter": separated})
     with part.guarded():
         names = part.columns
         columns = _columns(part, names)
@@ -129,13 +129,11 @@ def _first_part(source: Any, options: ReaderOptions) -> Part | None:
     return open_part(files[0], kind, options) if kind in TABLE_FORMATS else None
 
 
-def _separator(part: Part, options: ReaderOptions) -> str | None:
-    """Return what separates the columns of a CSV file whose header holds such a mark and no comma."""
-    if not isinstance(part, DelimitedPart) or options.delimiter is not None:
+def _separator(part: Part) -> str | None:
+    """Return what separates the columns of a CSV file where it is not what they are read with."""
+    if not isinstance(part, DelimitedPart) or part.options.delimiter is not None:
         return None
-    header = part.header
-    marks = () if part.separator in header else (";", "\t", "|")
-    return next((mark for mark in marks if mark in header), None)
+    return part.other_separator()
 
 
 def _columns(part: Part, names: Sequence[str]) -> list[ColumnSample]:
