@@ -104,3 +104,20 @@ def test_lines_may_end_in_a_carriage_return_and_must_end(tmp_path: Path) -> None
         FormatError, match=r"labels\.csv:2: a line of over 16,777,216 characters; is it a CSV"
     ):
         read_labels(write(tmp_path, "node,label\n" + "A" * (1 << 24)))
+
+
+def test_several_classes_in_a_field_are_told(tmp_path: Path) -> None:
+    pairs = [f"n{i},{a};{b}" for i, (a, b) in enumerate((a, b) for a in "ABC" for b in "xyz")]
+    path = write(tmp_path, "node,label\n" + "\n".join(pairs))
+    with pytest.warns(
+        UserWarning, match=r"each node has one class, so 'A;x' is a class of its own"
+    ):
+        assert len(set(read_labels(path)[1])) == 9
+    # Names that hold the mark are no lists.
+    read_labels(write(tmp_path, "node,label\nA,well; known\nB,far; away\n"))
+
+
+def test_all_words_for_a_missing_class_are_told(tmp_path: Path) -> None:
+    path = write(tmp_path, "node,label\nA,x\nB,NaN\nC,null\nD,NaN\n")
+    with pytest.warns(UserWarning, match=r"'NaN' and 'null' are taken as a class \(nodes that have it: 3\)"):
+        read_labels(path)

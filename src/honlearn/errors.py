@@ -7,6 +7,8 @@ The command line prints it and exits with 2; a library user catches :class:`Honl
 from __future__ import annotations
 
 import difflib
+import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -56,6 +58,29 @@ def did_you_mean(name: object, choices: Iterable[object]) -> str:
         folded = {choice.casefold(): choice for choice in reversed(names)}
         near = [folded[m] for m in difflib.get_close_matches(str(name).casefold(), folded, n=1)]
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def other_spellings(missing: Iterable[str], known: Iterable[str]) -> str:
+    """Return ``; 2 of them are there in another spelling: …`` for names that differ in little; else nothing.
+
+    Spellings differ in case, in white space at the ends, in zeros before a number, in ``.0`` behind it, or in
+    how a letter is composed.
+
+    >>> other_spellings([" lga", "7", "zz"], ["LGA", "007"])
+    "; 2 of them are there in another spelling: ' lga' is 'LGA'"
+    """
+    plain = {_plain_spelling(name): name for name in known}
+    found = [(name, plain[key]) for name in missing if (key := _plain_spelling(name)) in plain]
+    if not found:
+        return ""
+    verb = "is" if len(found) == 1 else "are"
+    return f"; {len(found):,} of them {verb} there in another spelling: {found[0][0]!r} is {found[0][1]!r}"
+
+
+def _plain_spelling(name: str) -> str:
+    text = unicodedata.normalize("NFKC", name).strip().casefold()
+    number = re.fullmatch(r"0*([0-9]+)(\.0*)?", text)
+    return text if number is None else number[1]
 
 
 def listed(items: Iterable[object], most: int = 10) -> str:

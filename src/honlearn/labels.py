@@ -21,6 +21,9 @@ _LONGEST_LINE = 1 << 24
 # How programs write that there is no value. NA is left out: it is a class, too (North America).
 _MISSING = frozenset(("nan", "nat", "none", "null", "<na>", "n/a", "#n/a"))
 
+# What may stand between several classes of one node.
+_BETWEEN = (";", "|", ",")
+
 
 def read_labels(
     path: str | PathLike[str],
@@ -53,15 +56,7 @@ def read_labels(
             UserWarning,
             stacklevel=2,
         )
-    absent = next((label for label in known.values() if label.casefold() in _MISSING), None)
-    if absent is not None:
-        count = sum(label == absent for label in known.values())
-        warnings.warn(
-            f"{source}: {absent!r} is taken as a class (nodes that have it: {count:,}); if it means that "
-            "there is none, leave the field empty",
-            UserWarning,
-            stacklevel=2,
-        )
+    _warn_of_classes(source, list(known.values()))
     name = header[column].strip()
     if label_column is None and name.casefold() != "label" and name in known.values():
         raise FormatError(
@@ -71,6 +66,30 @@ def read_labels(
     if not known:
         raise FormatError(f"{source}: no node has a label; give at least one row with a node and a class")
     return list(known), list(known.values())
+
+
+def _warn_of_classes(source: Path, classes: list[str]) -> None:
+    """Warn of classes that look like a missing value, or like several classes in one field."""
+    absent = [label for label in classes if label.casefold() in _MISSING]
+    if absent:
+        shown = " and ".join(map(repr, dict.fromkeys(absent)))
+        warnings.warn(
+            f"{source}: {shown} {'are' if len(set(absent)) > 1 else 'is'} taken as a class (nodes that have "
+            f"it: {len(absent):,}); if it means that there is none, leave the field empty",
+            UserWarning,
+            stacklevel=3,
+        )
+    for mark in _BETWEEN:
+        several = [label for label in classes if mark in label]
+        parts = {part.strip() for label in several for part in label.split(mark)}
+        if 2 * len(several) > len(classes) and len(parts) < len(set(several)):
+            warnings.warn(
+                f"{source}: each node has one class, so {several[0]!r} is a class of its own; if {mark!r} "
+                "separates several, choose one of them",
+                UserWarning,
+                stacklevel=3,
+            )
+            return
 
 
 def is_missing(value: object) -> bool:

@@ -272,6 +272,7 @@ def _data(
         verb = "is" if len(data.missing) == 1 else "are"
         asked.reports.note(
             f"{counted(len(data.missing), 'labelled node')} {verb} not in the network: {shown}"
+            + data.missing_spellings
         )
     if isinstance(source, GramCounts):
         first = counts.grow(1)
