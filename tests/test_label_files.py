@@ -109,9 +109,7 @@ def test_lines_may_end_in_a_carriage_return_and_must_end(tmp_path: Path) -> None
 def test_several_classes_in_a_field_are_told(tmp_path: Path) -> None:
     pairs = [f"n{i},{a};{b}" for i, (a, b) in enumerate((a, b) for a in "ABC" for b in "xyz")]
     path = write(tmp_path, "node,label\n" + "\n".join(pairs))
-    with pytest.warns(
-        UserWarning, match=r"each node has one class, so 'A;x' is a class of its own"
-    ):
+    with pytest.warns(UserWarning, match=r"each node has one class, so 'A;x' is a class of its own"):
         assert len(set(read_labels(path)[1])) == 9
     # Names that hold the mark are no lists.
     read_labels(write(tmp_path, "node,label\nA,well; known\nB,far; away\n"))
