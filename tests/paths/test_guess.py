@@ -257,6 +257,13 @@ def test_movements_are_no_events() -> None:
     )
     with pytest.raises(InputError, match="--source-column origin --target-column destination --order-by dep"):
         guess_columns(table)
+    numbered = table.drop(columns="departure").assign(time=RANDOM.integers(0, 20, 90))
+    with pytest.raises(InputError, match="--target-column destination --order-by time"):
+        guess_columns(numbered)
+    ends = table[["origin", "destination"]]
+    for edges in (ends, ends.assign(weight=RANDOM.integers(1, 9, 90))):
+        with pytest.raises(InputError, match=r"looks like the edges of a network, .* hl\.from_edges"):
+            guess_columns(edges)
     guess = guess_columns(table.assign(ship=np.repeat(np.arange(30), 3)))
     assert guess is not None
     assert guess.options["entity"] == "origin"
