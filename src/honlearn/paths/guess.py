@@ -107,11 +107,11 @@ def guess_part(part: Part) -> Guess | None:
             raise other_layouts.one_column_per_step(part.name, steps)
     if found is None:
         hint = _edge_per_row(columns) + _of_labels(names)
+        nothing = " None looks like the id of a sequence beside one of entities."
         raise InputError(
-            f"{part.name}: which columns hold the paths?"
-            f"{hint or ' None looks like the id of a sequence beside one of entities.'} Give sequence, order_by "
-            "and entity (one event per row), path_column (one path per row), or source_column, target_column, "
-            f"order_by and max_gap (one temporal edge per row); there are {listed(names, 20)}"
+            f"{part.name}: which columns hold the paths?{hint or nothing} Give sequence, order_by and entity "
+            "(one event per row), path_column (one path per row), or source_column, target_column, order_by "
+            f"and max_gap (one temporal edge per row); there are {listed(names, 20)}"
         )
     return found
 
