@@ -119,3 +119,17 @@ def test_all_words_for_a_missing_class_are_told(tmp_path: Path) -> None:
     path = write(tmp_path, "node,label\nA,x\nB,NaN\nC,null\nD,NaN\n")
     with pytest.warns(UserWarning, match=r"'NaN' and 'null' are taken as a class \(nodes that have it: 3\)"):
         read_labels(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("labels.xlsx", "is a spreadsheet; save the sheet as CSV"),
+        ("labels.parquet", "labels are read from CSV, after the paths or the network"),
+        ("net.hon", "labels are read from CSV, after the paths or the network"),
+    ],
+)
+def test_files_that_are_no_csv(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / name).write_bytes(b"PK\x03\x04\xff")
+    with pytest.raises(FormatError, match=message):
+        read_labels(tmp_path / name)

@@ -104,6 +104,12 @@ def first_line(error: BaseException) -> str:
     return (first if len(first) <= 200 else first[:200] + "…") or type(error).__name__
 
 
+def check_no_spreadsheet(file: object, extension: str) -> None:
+    """Raise a :class:`FormatError` for a file whose extension is that of a spreadsheet."""
+    if extension in (".xlsx", ".xls", ".xlsm", ".ods"):
+        raise FormatError(f"{file}: is a spreadsheet; save the sheet as CSV (UTF-8), or read it with pandas")
+
+
 def check_choice(owner: str, name: str, value: object, choices: Iterable[str]) -> None:
     """Raise a :class:`ParameterError` unless `value` is one of `choices`."""
     allowed = list(choices)

@@ -15,7 +15,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TextIO
 
-from honlearn.errors import FormatError, InputError, MissingFileError, did_you_mean, listed
+from honlearn.errors import (
+    FormatError,
+    InputError,
+    MissingFileError,
+    check_no_spreadsheet,
+    did_you_mean,
+    listed,
+)
 
 _LONGEST_LINE = 1 << 24
 # How programs write that there is no value. NA is left out: it is a class, too (North America).
@@ -23,6 +30,9 @@ _MISSING = frozenset(("nan", "nat", "none", "null", "<na>", "n/a", "#n/a"))
 
 # What may stand between several classes of one node.
 _BETWEEN = (";", "|", ",")
+
+# Formats of paths and networks: a table of labels in them is not read, and perhaps it is no such table.
+_OTHER = frozenset((".parquet", ".pq", ".arrow", ".feather", ".jsonl", ".hon", ".counts", ".xes"))
 
 
 def read_labels(
@@ -36,6 +46,7 @@ def read_labels(
     only one beside the nodes. `node_column` names that of the nodes; None means the first.
     """
     source = Path(path)
+    _check_extension(source)
     rows = csv_rows(source, _separator(source))
     _, header = next(rows, (0, []))
     if not header:
@@ -126,6 +137,16 @@ def csv_rows(source: Path, separator: str | None = None) -> Iterator[tuple[int, 
         raise FormatError(f"{source}:{line + 1}: not CSV: {error}") from None
     except OSError as error:
         raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
+
+
+def _check_extension(source: Path) -> None:
+    """Raise for a file that is something else by its name, and there."""
+    if source.is_file():
+        check_no_spreadsheet(source, source.suffix.lower())
+    if source.is_file() and source.suffix.lower() in _OTHER:
+        raise FormatError(
+            f"{source}: labels are read from CSV, after the paths or the network; save them as CSV"
+        )
 
 
 def _separator(source: Path) -> str | None:
