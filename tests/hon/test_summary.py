@@ -48,9 +48,7 @@ def test_homophily_of_nodes() -> None:
 
 
 def test_labels_that_fit_nothing_are_refused() -> None:
-    with pytest.raises(
-        InputError, match="none of the 1 labelled nodes is among the 5 entities; got 'a'.* 'a' is 'A'"
-    ):
+    with pytest.raises(InputError, match=r"none of the 1 labelled nodes is among .*; got 'a'.* 'a' is 'A'"):
         network(FIGURE).summary({"a": "x"})
     with pytest.raises(InputError, match="labels must be a mapping"):
         network(FIGURE).summary(["A", "B"])
