@@ -43,22 +43,25 @@ def test_another_column_and_another_delimiter(tmp_path: Path) -> None:
     assert read_labels(tmp_path / "labels.tsv") == (["A, B"], ["x"])
 
 
+def test_the_only_other_column_is_of_the_classes(tmp_path: Path) -> None:
+    assert read_labels(write(tmp_path, "page,kind\nA,x\nB,y\n")) == (["A", "B"], ["x", "y"])
+    assert read_labels(write(tmp_path, "kind;page\nx;A\ny;B\n"), None, "page") == (["A", "B"], ["x", "y"])
+    # A class may be called like the column that is named.
+    assert read_labels(write(tmp_path, "page,label\nA,label\n")) == (["A"], ["label"])
+
+
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
         ("", None, "labels.csv: empty; expected a header such as: node,label"),
         (
-            "node,labels\nA,x\n",
+            "node,labels,n\nA,x,1\n",
             None,
-            "no column 'label' after the first, which is the node; there are 'node', 'labels'",
+            "no column 'label' after the first, which is the node; there are 'node', 'labels', 'n'",
         ),
-        ("node,labels\nA,x\n", None, "did you mean 'labels'?"),
+        ("node,labels,n\nA,x,1\n", None, "did you mean 'labels'?"),
         ("node,label\nA,x\n", "regoin", "no column 'regoin'"),
-        (
-            "node;label\nA;x\n",
-            None,
-            "there are 'node;label'; columns are separated by commas, in a .tsv file by tabs",
-        ),
+        ("node,x\nA,x\nB,x\n", None, "labels.csv:1: 'x' is a class, so a header is missing"),
         ("label,class\nA,x\n", None, "no column 'label' after the first"),
         ("node,Label,LABEL\nA,x,y\n", None, "2 columns are called label"),
         (
@@ -101,3 +104,32 @@ def test_lines_may_end_in_a_carriage_return_and_must_end(tmp_path: Path) -> None
         FormatError, match=r"labels\.csv:2: a line of over 16,777,216 characters; is it a CSV"
     ):
         read_labels(write(tmp_path, "node,label\n" + "A" * (1 << 24)))
+
+
+def test_several_classes_in_a_field_are_told(tmp_path: Path) -> None:
+    pairs = [f"n{i},{a};{b}" for i, (a, b) in enumerate((a, b) for a in "ABC" for b in "xyz")]
+    path = write(tmp_path, "node,label\n" + "\n".join(pairs))
+    with pytest.warns(UserWarning, match=r"each node has one class, so 'A;x' is a class of its own"):
+        assert len(set(read_labels(path)[1])) == 9
+    # Names that hold the mark are no lists.
+    read_labels(write(tmp_path, "node,label\nA,well; known\nB,far; away\n"))
+
+
+def test_all_words_for_a_missing_class_are_told(tmp_path: Path) -> None:
+    path = write(tmp_path, "node,label\nA,x\nB,NaN\nC,null\nD,NaN\n")
+    with pytest.warns(UserWarning, match=r"'NaN' and 'null' are taken as a class \(nodes that have it: 3\)"):
+        read_labels(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("labels.xlsx", "is a spreadsheet; save the sheet as CSV"),
+        ("labels.parquet", "labels are read from CSV, after the paths or the network"),
+        ("net.hon", "labels are read from CSV, after the paths or the network"),
+    ],
+)
+def test_files_that_are_no_csv(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / name).write_bytes(b"PK\x03\x04\xff")
+    with pytest.raises(FormatError, match=message):
+        read_labels(tmp_path / name)

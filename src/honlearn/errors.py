@@ -7,6 +7,8 @@ The command line prints it and exits with 2; a library user catches :class:`Honl
 from __future__ import annotations
 
 import difflib
+import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -58,6 +60,29 @@ def did_you_mean(name: object, choices: Iterable[object]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
+def other_spellings(missing: Iterable[str], known: Iterable[str]) -> str:
+    """Return ``; 2 of them are there in another spelling: …`` for names that differ in little; else nothing.
+
+    Spellings differ in case, in white space at the ends, in zeros before a number, in ``.0`` behind it, or in
+    how a letter is composed.
+
+    >>> other_spellings([" lga", "7", "zz"], ["LGA", "007"])
+    "; 2 of them are there in another spelling: ' lga' is 'LGA'"
+    """
+    plain = {_plain_spelling(name): name for name in known}
+    found = [(name, plain[key]) for name in missing if (key := _plain_spelling(name)) in plain]
+    if not found:
+        return ""
+    verb = "is" if len(found) == 1 else "are"
+    return f"; {len(found):,} of them {verb} there in another spelling: {found[0][0]!r} is {found[0][1]!r}"
+
+
+def _plain_spelling(name: str) -> str:
+    text = unicodedata.normalize("NFKC", name).strip().casefold()
+    number = re.fullmatch(r"0*([0-9]+)(\.0*)?", text)
+    return text if number is None else number[1]
+
+
 def listed(items: Iterable[object], most: int = 10) -> str:
     """Return the items as ``a, b, c`` and how many were left out.
 
@@ -77,6 +102,12 @@ def first_line(error: BaseException) -> str:
     """
     first = str(error).strip().partition("\n")[0].rstrip()
     return (first if len(first) <= 200 else first[:200] + "…") or type(error).__name__
+
+
+def check_no_spreadsheet(file: object, extension: str) -> None:
+    """Raise a :class:`FormatError` for a file whose extension is that of a spreadsheet."""
+    if extension in (".xlsx", ".xls", ".xlsm", ".ods"):
+        raise FormatError(f"{file}: is a spreadsheet; save the sheet as CSV (UTF-8), or read it with pandas")
 
 
 def check_choice(owner: str, name: str, value: object, choices: Iterable[str]) -> None:

@@ -1,9 +1,9 @@
 """Classes of entities from a CSV file: the LABELS argument of info, train and evaluate.
 
-In: a CSV whose first column (or another, by name) is the node and whose column ``label`` (any case) is the
-class. Out: nodes and classes, as two lists. A row without a class is an entity that nobody labelled and is
-left out. White space around a class is no part of it; it is taken off with a warning, or ``a`` and ``a ``
-would be two classes.
+In: a CSV whose first column (or another, by name) is the node and whose column ``label`` (any case), or the
+only other one, is the class; a semicolon, tab or pipe between columns is seen in the header. Out: nodes and
+classes, as two lists. A row without a class is an entity that nobody labelled and is left out. White space
+around a class is no part of it; it is taken off with a warning, or ``a`` and ``a `` would be two classes.
 """
 
 from __future__ import annotations
@@ -15,27 +15,39 @@ from os import PathLike
 from pathlib import Path
 from typing import TextIO
 
-from honlearn.errors import FormatError, InputError, MissingFileError, did_you_mean, listed
+from honlearn.errors import (
+    FormatError,
+    InputError,
+    MissingFileError,
+    check_no_spreadsheet,
+    did_you_mean,
+    listed,
+)
 
 _LONGEST_LINE = 1 << 24
 # How programs write that there is no value. NA is left out: it is a class, too (North America).
 _MISSING = frozenset(("nan", "nat", "none", "null", "<na>", "n/a", "#n/a"))
+
+# What may stand between several classes of one node.
+_BETWEEN = (";", "|", ",")
+
+# Formats of paths and networks: a table of labels in them is not read, and perhaps it is no such table.
+_OTHER = frozenset((".parquet", ".pq", ".arrow", ".feather", ".jsonl", ".hon", ".counts", ".xes"))
 
 
 def read_labels(
     path: str | PathLike[str],
     label_column: str | None = None,
     node_column: str | None = None,
-    separator: str | None = None,
 ) -> tuple[list[str], list[str]]:
     """Return the labelled nodes and their classes, in the order of the file.
 
-    `label_column` names the column of the classes; None means the one called ``label``, in any case.
-    `node_column` names that of the nodes; None means the first. `separator` stands between columns; None
-    means a comma, in a ``.tsv`` file a tab.
+    `label_column` names the column of the classes; None means the one called ``label``, in any case, or the
+    only one beside the nodes. `node_column` names that of the nodes; None means the first.
     """
     source = Path(path)
-    rows = csv_rows(source, separator)
+    _check_extension(source)
+    rows = csv_rows(source, _separator(source))
     _, header = next(rows, (0, []))
     if not header:
         raise FormatError(f"{source}: empty; expected a header such as: node,label")
@@ -55,18 +67,40 @@ def read_labels(
             UserWarning,
             stacklevel=2,
         )
-    absent = next((label for label in known.values() if label.casefold() in _MISSING), None)
-    if absent is not None:
-        count = sum(label == absent for label in known.values())
-        warnings.warn(
-            f"{source}: {absent!r} is taken as a class (nodes that have it: {count:,}); if it means that "
-            "there is none, leave the field empty",
-            UserWarning,
-            stacklevel=2,
+    _warn_of_classes(source, list(known.values()))
+    name = header[column].strip()
+    if label_column is None and name.casefold() != "label" and name in known.values():
+        raise FormatError(
+            f"{source}:1: {name!r} is a class, so a header is missing; put one above, such as "
+            "node,label (or name the column of the classes with label_column, --label-column)"
         )
     if not known:
         raise FormatError(f"{source}: no node has a label; give at least one row with a node and a class")
     return list(known), list(known.values())
+
+
+def _warn_of_classes(source: Path, classes: list[str]) -> None:
+    """Warn of classes that look like a missing value, or like several classes in one field."""
+    absent = [label for label in classes if label.casefold() in _MISSING]
+    if absent:
+        shown = " and ".join(map(repr, dict.fromkeys(absent)))
+        warnings.warn(
+            f"{source}: {shown} {'are' if len(set(absent)) > 1 else 'is'} taken as a class (nodes that have "
+            f"it: {len(absent):,}); if it means that there is none, leave the field empty",
+            UserWarning,
+            stacklevel=3,
+        )
+    for mark in _BETWEEN:
+        several = [label for label in classes if mark in label]
+        parts = {part.strip() for label in several for part in label.split(mark)}
+        if 2 * len(several) > len(classes) and len(parts) < len(set(several)):
+            warnings.warn(
+                f"{source}: each node has one class, so {several[0]!r} is a class of its own; if {mark!r} "
+                "separates several, choose one of them",
+                UserWarning,
+                stacklevel=3,
+            )
+            return
 
 
 def is_missing(value: object) -> bool:
@@ -126,6 +160,22 @@ def csv_rows(source: Path, separator: str | None = None) -> Iterator[tuple[int, 
         raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
 
 
+def _check_extension(source: Path) -> None:
+    """Raise for a file that is something else by its name, and there."""
+    if source.is_file():
+        check_no_spreadsheet(source, source.suffix.lower())
+    if source.is_file() and source.suffix.lower() in _OTHER:
+        raise FormatError(
+            f"{source}: labels are read from CSV, after the paths or the network; save them as CSV"
+        )
+
+
+def _separator(source: Path) -> str | None:
+    """Return the mark between columns where the header has it and no comma (in a .tsv file no tab)."""
+    _, header = next(csv_rows(source), (0, []))
+    return next((mark for mark in ";\t|" if mark in header[0]), None) if len(header) == 1 else None
+
+
 def _not_unicode(source: Path) -> int:
     """Return the number of the first line that is not UTF-8: files are decoded many lines at a time."""
     with open(source, "rb") as file:
@@ -176,10 +226,10 @@ def _label_column(path: Path, header: list[str], wanted: str | None, node: int) 
             raise FormatError(
                 f"{path}: {len(found)} columns are called label; name one with --label-column or label_column"
             )
+        if len(places) == 1 and header[node].strip().casefold() != "label":
+            return places[0]
     name = wanted or "label"
     hint = f"{did_you_mean(name, names)}; set --label-column or label_column"
-    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
-        hint = "; columns are separated by commas, in a .tsv file by tabs"
     raise FormatError(
         f"{path}: no column {name!r} {_beside(header, node)}; there are {listed(map(repr, header))}{hint}"
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import typer
+from command_line import Run
 
 import honlearn as hl
 from honlearn.cli import _COMMANDS, make_app
@@ -66,6 +67,12 @@ def test_every_option_has_a_group_and_every_name_in_a_group_is_an_option() -> No
 
     look(typer.main.get_command(make_app()))
     assert set(PANEL_OF) - {"help"} <= found
+
+
+def test_words_too_many_are_answered_with_an_example(honlearn: Run) -> None:
+    done = honlearn("predict", "model", "LGA")
+    assert done.code == 2
+    assert "extra argument(s) (LGA); an example: honlearn predict model --nodes LGA,ORD" in done.err
 
 
 MISSING = [

@@ -125,6 +125,12 @@ def test_info_with_another_label_column(net: str) -> None:
     assert facts["labels"]["labelled"] == 3
 
 
+def test_info_takes_the_only_other_column_for_the_classes(net: str, tmp_path: Path) -> None:
+    (tmp_path / "kinds.csv").write_text("place;kind\nA;x\nB;y\nC;x\n")
+    facts = json.loads(run("info", net, str(tmp_path / "kinds.csv"), "--json"))
+    assert facts["labels"]["classes"] == 2
+
+
 def test_convert_by_extension(net: str, tmp_path: Path) -> None:
     for suffix in (".txt", ".parquet", ".net", ".graphml", ".gexf"):
         assert run("convert", net, str(tmp_path / f"out{suffix}")) == ""

@@ -51,6 +51,7 @@ def test_json(honlearn: Run, clicks: tuple[str, str], tmp_path: Path) -> None:
 def test_one_line_for_what_is_wrong(honlearn: Run, clicks: tuple[str, str], tmp_path: Path) -> None:
     table, labels = clicks
     out = str(tmp_path / "out")
+    (tmp_path / "classes.csv").write_text("page,label\na,x\n")
     wrong = {
         ("learn", table, "lables.csv", "-o", out): "lables.csv: no such file",
         ("learn", table, labels, labels, "-o", out): "learn takes TABLE and LABELS. Got 3 files",
@@ -65,6 +66,7 @@ def test_one_line_for_what_is_wrong(honlearn: Run, clicks: tuple[str, str], tmp_
             "--sequence",
             "visitor",
         ): "did you mean 'page'",
+        ("learn", str(tmp_path / "classes.csv"), table, "-o", out): "has one: paths come first, then labels",
         ("learn", table, labels, "-o", table): "there is a file of this name",
         ("learn", table, labels, "-o", str(tmp_path)): "files of something else",
         ("learn", table, labels, "-o", out, "--alpha", "2"): "alpha",

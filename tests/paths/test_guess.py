@@ -103,6 +103,18 @@ def test_a_semicolon_between_columns(tmp_path) -> None:
     assert guess.options["delimiter"] == ";"
     paths = read_paths(tmp_path / "wards.csv", **guess.options)
     assert len(paths) == 75
+    with pytest.raises(InputError, match=r"Perhaps --sequence patient .* --delimiter ';'\. Give"):
+        read_paths(tmp_path / "wards.csv")
+
+
+def test_a_semicolon_between_the_columns_of_paths(tmp_path) -> None:
+    (tmp_path / "paths.csv").write_text("path;count\na>b>c;3\nb>c;2\n")
+    guess = guess_columns(tmp_path / "paths.csv")
+    assert guess.options == {"path_column": "path", "delimiter": ">", "count_column": "count"}
+    paths = read_paths(tmp_path / "paths.csv", **guess.options)
+    assert (list(paths), paths.total) == ([("a", "b", "c"), ("b", "c")], 5)
+    (tmp_path / "one.csv").write_text("a;b\nx y\ny z\n")  # one column, whose name holds the mark
+    assert list(read_paths(tmp_path / "one.csv", path_column="a;b")) == [("x", "y"), ("y", "z")]
 
 
 def test_without_an_order() -> None:
@@ -245,6 +257,13 @@ def test_movements_are_no_events() -> None:
     )
     with pytest.raises(InputError, match="--source-column origin --target-column destination --order-by dep"):
         guess_columns(table)
+    numbered = table.drop(columns="departure").assign(time=RANDOM.integers(0, 20, 90))
+    with pytest.raises(InputError, match="--target-column destination --order-by time"):
+        guess_columns(numbered)
+    ends = table[["origin", "destination"]]
+    for edges in (ends, ends.assign(weight=RANDOM.integers(1, 9, 90))):
+        with pytest.raises(InputError, match=r"looks like the edges of a network, .* hl\.from_edges"):
+            guess_columns(edges)
     guess = guess_columns(table.assign(ship=np.repeat(np.arange(30), 3)))
     assert guess is not None
     assert guess.options["entity"] == "origin"

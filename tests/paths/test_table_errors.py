@@ -52,6 +52,10 @@ def refused(source: Any, message: str, kind: type[HonlearnError] = InputError, *
             "trip;leg;port\n1;1;A\n",
             r"t\.csv: no column 'trip' .*; pass delimiter=';' \(--delimiter\) if that",
         ),
+        (
+            "trip;leg;port\n1;1,5;A\n",
+            r"t\.csv:2: 2 fields where the header has 1; pass delimiter=';' \(--delimiter\) if that",
+        ),
         ("", r"t\.csv: the file is empty; a table needs a header"),
         ("trip,leg,port\n", r"t\.csv: no path at all; the source is empty"),
         (
@@ -187,7 +191,9 @@ def test_formats(tmp_path: Path) -> None:
     refused(tmp_path / "table", "no extension; pass format .--format., one of text, ngram, csv")
     assert list(hl.read_paths(tmp_path / "table", **EVENTS, format="csv")) == [("A", "B")]
     (tmp_path / "t.xlsx").write_text(GOOD)
-    refused(tmp_path / "t.xlsx", r"the extension '\.xlsx' tells no format")
+    refused(tmp_path / "t.xlsx", r"t\.xlsx: is a spreadsheet; save the sheet as CSV")
+    (tmp_path / "t.sas").write_text(GOOD)
+    refused(tmp_path / "t.sas", r"the extension '\.sas' tells no format")
     (tmp_path / "t.txt").write_text("A B\n")
     (tmp_path / "t.csv").write_text(GOOD)
     refused(tmp_path / "t.txt", "is read as text, one path per line.*leave out sequence", ParameterError)

@@ -26,6 +26,15 @@ def test_every_form(tmp_path) -> None:
     assert as_labels(polars.DataFrame(table)) == WANTED
 
 
+def test_pairs() -> None:
+    assert as_labels([("A", "x"), ("B", "y"), ("C", None)]) == WANTED
+    assert as_labels([("A", "x")]) == (["A"], ["x"])
+    assert as_labels((("A", "B"), ("x", "y"))) == WANTED  # the documented (nodes, classes)
+    assert as_labels([["A", "B"], ["x", "y"]]) == WANTED
+    with pytest.raises(InputError, match=r"may be two pairs or \(nodes, classes\).*\{'A': 'x', 'B': 'y'\}"):
+        as_labels([("A", "x"), ("B", "y")])
+
+
 def test_columns_that_are_not_there(tmp_path) -> None:
     (tmp_path / "labels.csv").write_text("place,kind,more\nA,x,1\n")
     with pytest.raises(FormatError, match=r"no column 'plce'.*did you mean 'place'"):

@@ -74,3 +74,24 @@ def test_marks_that_were_read_as_entities(tmp_path) -> None:
     # Punctuation is a word of its own in texts.
     (tmp_path / "words.txt").write_text("well , he said - and left\nso it goes\n")
     assert len(read_table(tmp_path / "words.txt", {})[0]) == 2
+
+
+def test_rows_that_nothing_orders_are_told() -> None:
+    table = pd.DataFrame(
+        {"user": [1, 1, 1, 2, 2, 3], "time": [5, 5, 6, 6, 6, 6], "page": ["a", "b", "a", "b", "b", "a"]}
+    )
+    paths, summary = read_table(table, {"sequence": "user", "order_by": "time", "entity": "page"})
+    assert summary.tied == 1  # of user 1; the two of user 2 are alike, and users do not meet
+    assert next(iter(paths)) == ("a", "b", "a")
+    assert "1 row has the 'time' of another row of the same path" in "\n".join(summary.lines())
+    assert read_table(table, {"sequence": "user", "entity": "page"})[1].tied == 0
+
+
+def test_steps_that_stay_are_told() -> None:
+    paths = Paths.from_lists([["A", "A", "B"], ["B"], [], ["B", "A", "A"]], counts=[3, 1, 1, 2])
+    _, summary = read_table(paths, {})
+    assert (summary.repeats, summary.steps) == (5, 10)
+    assert "50% of the steps stay at the entity where they are" in "\n".join(summary.lines())
+    _, once = read_table([["A", "A", "B", "A", "B", "A", "B"]], {})
+    assert once.repeats == 1
+    assert "stay at" not in "\n".join(once.lines())

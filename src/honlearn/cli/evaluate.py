@@ -331,7 +331,7 @@ def _notes(data: NodeData, split: Folds, wanted: str) -> list[str]:
     """Return what a reader must know of the data before believing a score."""
     from honlearn.cli.train import missing_line
 
-    notes = [missing_line(data.missing)] if data.missing else []
+    notes = [missing_line(data)] if data.missing else []
     if wanted not in ("g1", "auto") and "gk" not in data.inputs:
         notes.append(NO_MEMORY)
     return notes + rare_note(data.labels, split.count)

@@ -35,7 +35,7 @@ EXAMPLES = {
     "info": "honlearn info net.hon labels.csv --top 5",
     "convert": "honlearn convert net.hon net.graphml",
     "train": "honlearn train net.hon labels.csv -o model",
-    "predict": "honlearn predict model -o predictions.csv --alpha 0.1",
+    "predict": "honlearn predict model --nodes LGA,ORD --alpha 0.1 -o predictions.csv",
     "explain": "honlearn explain model LGA",
     "score": "honlearn score paths.txt new.txt -o scores.csv",
     "evaluate": "honlearn evaluate net.hon labels.csv -o run --model dge-bag --model gcn --input both",
@@ -97,7 +97,9 @@ def _one_line() -> Iterator[None]:
             raise
         told = " ".join(str(error.format_message()).split()).rstrip(".")
         told = f"{told[:1].lower()}{told[1:]}".replace(". Did you mean", "; did you mean")
-        raise ParameterError(f"{told}; see '{ctx.command_path} --help'") from None
+        example = EXAMPLES.get(ctx.command_path.partition(" ")[2]) if "extra argument" in told else None
+        shown = "" if example is None else f"; an example: {example}"
+        raise ParameterError(f"{told}{shown}; see '{ctx.command_path} --help'") from None
 
 
 def _arrange(option: Any) -> None:

@@ -34,7 +34,10 @@ def info(
         Path | None,
         typer.Argument(metavar="LABELS", help="CSV: first column the node, column 'label' its class."),
     ] = None,
-    label_column: Annotated[str | None, typer.Option(help="Column of the classes, if not 'label'.")] = None,
+    label_column: Annotated[
+        str | None,
+        typer.Option(help="Column of the classes; default: 'label', or the only other one."),
+    ] = None,
     node_column: Annotated[str | None, typer.Option(help="Column of the nodes, if not the first.")] = None,
     top: Annotated[int, typer.Option(min=0, help="How many of the strongest dependencies to show.")] = 10,
     order: Annotated[int, typer.Option(min=1, help="Paths: how far memory is tried, in entities.")] = 3,

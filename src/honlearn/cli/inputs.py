@@ -32,18 +32,35 @@ def check_there(source: str | os.PathLike[str] | Sequence[str]) -> None:
 
 
 def check_labels(
-    source: Path | None, label_column: str | None, node_column: str | None, guess: bool = False
+    source: Path | None, label_column: str | None, node_column: str | None, table: str | None = None
 ) -> None:
-    """Raise unless the classes can be read; `guess` takes the only column beside the nodes for theirs."""
-    if source is not None:
-        import warnings
+    """Raise unless the classes can be read; where `table` looks like them instead, that is the error."""
+    if source is None:
+        return
+    import warnings
 
-        from honlearn.labels import read_labels
-        from honlearn.pipeline.given_labels import as_labels
+    from honlearn.errors import FormatError, InputError
+    from honlearn.labels import read_labels
 
+    try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is odd in it is told when it is read for good
-            (as_labels if guess else read_labels)(source, label_column, node_column)
+            read_labels(source, label_column, node_column)
+    except FormatError as error:
+        if table is None or not _has_labels(Path(table)):
+            raise
+        raise InputError(f"{error}; {table} has one: paths come first, then labels") from error
+
+
+def _has_labels(file: Path) -> bool:
+    from honlearn.errors import HonlearnError
+    from honlearn.labels import csv_rows
+
+    try:
+        _, header = next(csv_rows(file), (0, []))
+    except HonlearnError:  # of another format
+        return False
+    return any(name.strip().casefold() == "label" for name in header)
 
 
 def check_model(folder: str | os.PathLike[str]) -> None:

@@ -61,7 +61,7 @@ def learn(
     source, labels = _sources(table)
     _check_folder(output)
     check_paths(source, reading)
-    check_labels(labels, label_column, node_column, guess=True)
+    check_labels(labels, label_column, node_column, source)
     from honlearn.conformal import check_alpha
     from honlearn.experiments.registry import find_model
 

@@ -43,7 +43,7 @@ def report(
     from honlearn.progress import progress
 
     started = time.perf_counter()
-    check_labels(labels, None, None, guess=True)
+    check_labels(labels, None, None)
     facts = None if nodes is None else read_facts(nodes)
     with progress("report", total=5) as advance:
         path = report_of(

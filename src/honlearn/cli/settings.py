@@ -53,7 +53,9 @@ Settings = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random choices.")]
-LabelColumn = Annotated[str | None, typer.Option(help="Column of the classes, if not 'label'.")]
+LabelColumn = Annotated[
+    str | None, typer.Option(help="Column of the classes; default: 'label', or the only other one.")
+]
 NodeColumn = Annotated[
     str | None, typer.Option(help="Column of the nodes (or ids of paths) in LABELS, if not the first.")
 ]

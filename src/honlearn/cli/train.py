@@ -122,7 +122,7 @@ def train(
     else:
         data = NodeData.of(source, *labelled)
         if data.missing:
-            typer.echo(missing_line(data.missing), err=True)
+            typer.echo(missing_line(data), err=True)
         facts |= fit_and_save(spec, data, output, seed)
     _tell(facts, as_json)
     if (auto or "tried" in facts) and not as_json:
@@ -251,14 +251,14 @@ def check_folder(folder: Path, force: bool) -> None:
         )
 
 
-def missing_line(missing: tuple[str, ...]) -> str:
+def missing_line(data: NodeData) -> str:
     """Return the line with the labelled nodes that the network does not have."""
     from honlearn.errors import listed
 
-    one = len(missing) == 1
+    size = len(data.missing)
     return (
-        f"note: {len(missing):,} labelled node{' is' if one else 's are'} not in the network and left out: "
-        f"{listed(missing, 5)}"
+        f"note: {size:,} labelled node{' is' if size == 1 else 's are'} not in the network and left out: "
+        f"{listed(data.missing, 5)}{data.missing_spellings}"
     )
 
 

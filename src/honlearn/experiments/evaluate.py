@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError, ParameterError, check_choice, listed
+from honlearn.errors import InputError, ParameterError, check_choice, listed, other_spellings
 from honlearn.experiments.artefacts import keep_inputs, keep_node_answers
 from honlearn.experiments.folds import Folds
 from honlearn.experiments.predictions import Predictions
@@ -117,9 +117,15 @@ class NodeData:
             raise InputError(
                 f"none of the {len(nodes):,} labelled nodes is in the network: they are called "
                 f"{listed(map(repr, nodes), 3)}, its entities "
-                f"{listed(map(repr, network.vocabulary.names), 3)}; the first column must hold the entities"
+                f"{listed(map(repr, network.vocabulary.names), 3)}"
+                + (other_spellings(nodes, network.vocabulary.names) or "; the first column must hold them")
             )
         return cls(tuple(n for n, _ in kept), tuple(label for _, label in kept), inputs, missing)
+
+    @property
+    def missing_spellings(self) -> str:
+        """A hint where entities have the names of missing nodes in another spelling; else nothing."""
+        return other_spellings(self.missing, next(iter(self.inputs.values())).vocabulary.names)
 
     @property
     def n_edges(self) -> dict[str, int]:

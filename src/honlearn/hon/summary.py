@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError, check_choice
+from honlearn.errors import InputError, check_choice, other_spellings
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.labels import labelled_texts, read_labels
 
@@ -93,6 +93,7 @@ def entity_classes(network: HigherOrderNetwork, labels: NodeClasses) -> NDArray[
         raise InputError(
             f"none of the {len(known):,} labelled nodes is among the {network.n_entities:,} entities; "
             f"got {next(iter(known), '')!r}, expected ids like {network.vocabulary[0]!r}"
+            + other_spellings(known, network.vocabulary.names)
         )
     return np.array(classes, np.int64)
 

@@ -131,6 +131,16 @@ class DelimitedPart(FilePart):
                 begin = block.lstrip(b"\r\n")
         return re.split(rb"[\r\n]", begin, maxsplit=1)[0].decode(errors="replace")
 
+    def other_separator(self) -> str | None:
+        """Return the mark that seems to stand between the columns: in the header, which lacks our own."""
+        header = self.header
+        marks = () if self.separator in header else (";", "\t", "|")
+        return next((mark for mark in marks if mark in header), None)
+
+    def separated_by(self, separator: str) -> DelimitedPart:
+        """Return the same file, read with another separator."""
+        return DelimitedPart(self.file, separator, self.options)
+
     def _check_width(self) -> None:
         """Raise for a header of more columns than allowed, before Arrow makes room for each of them."""
         most = self.options.max_columns
@@ -250,6 +260,11 @@ class DelimitedPart(FilePart):
         row = re.search(r"Row #(\d+): ", text)
         where = self.name if row is None else f"{self.name}:{self._line(int(row[1]) - 1)}"
         ragged = re.search(r"Expected (\d+) columns, got (\d+)", text)
+        if ragged and ragged[1] == "1" and (other := self.other_separator()) is not None:
+            return FormatError(
+                f"{where}: {ragged[2]} fields where the header has 1; pass delimiter={other!r} (--delimiter) "
+                "if that separates the columns"
+            )
         if ragged:
             return FormatError(
                 f"{where}: {ragged[2]} fields where the header has {ragged[1]}; mend the row, or quote "

@@ -40,7 +40,7 @@ def count_empty_ids(source: Any, **keywords: Any) -> EmptyIds:
     if not wanted:
         return EmptyIds(None, {})
     rows, found = 0, dict.fromkeys(dict.fromkeys(wanted), 0)
-    for part in _parts(source, options):
+    for part in parts_of(source, options):
         check_columns(part, options)
         with part.guarded():
             for batch in part.batches(list(found), {}, lambda step=1, note="": None):
@@ -54,7 +54,8 @@ def count_empty_ids(source: Any, **keywords: Any) -> EmptyIds:
     return EmptyIds(rows, {name: count for name, count in found.items() if count})
 
 
-def _parts(source: Any, options: ReaderOptions) -> list[Part]:
+def parts_of(source: Any, options: ReaderOptions) -> list[Part]:
+    """Return the parts of a table in memory or in files; none where the source is not one."""
     if is_table(source):
         return [MemoryPart(source)]
     files = find_files(source)

@@ -19,6 +19,7 @@ from honlearn.errors import (
     HonlearnError,
     InputError,
     MissingFileError,
+    check_no_spreadsheet,
     did_you_mean,
     first_line,
     listed,
@@ -124,6 +125,7 @@ def format_of(files: Sequence[File], given: str | None) -> str:
             formats.setdefault("text", file)
             continue
         extension = extension_of(file)
+        check_no_spreadsheet(file, extension)
         if extension not in EXTENSIONS:
             kind = f"the extension {extension!r} tells no format" if extension else "no extension"
             raise InputError(

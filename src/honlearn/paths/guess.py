@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,19 +78,19 @@ def guess_columns(source: Any, **given: Any) -> Guess | None:
     if any(getattr(options, role) is not None for role in COLUMN_OPTIONS):
         return None
     part = _first_part(source, options)
-    if part is None:
-        return None
-    with part.guarded():
-        separated = _separator(part, options)
-    if separated is None:
-        return guess_part(part)
-    guess = guess_columns(source, **{**given, "delimiter": separated})
-    assert guess is not None
-    return Guess({**guess.options, "delimiter": separated}, guess.reasons, guess.is_clear)
+    return None if part is None else guess_part(part)
 
 
 def guess_part(part: Part) -> Guess | None:
     """Return what the columns of one table may be; None where its lines are paths."""
+    with part.guarded():
+        separated = _separator(part)
+    if separated is not None:
+        assert isinstance(part, DelimitedPart)
+        guess = guess_part(part.separated_by(separated))
+        if guess is None or "path_column" in guess.options:  # where the delimiter splits the path
+            return guess
+        return replace(guess, options={**guess.options, "delimiter": separated})
     with part.guarded():
         names = part.columns
         columns = _columns(part, names)
@@ -106,11 +106,12 @@ def guess_part(part: Part) -> Guess | None:
         if steps and (found is None or set(found.options.values()) & set(steps)):
             raise other_layouts.one_column_per_step(part.name, steps)
     if found is None:
+        hint = _edge_per_row(columns) + _of_labels(names)
+        nothing = " None looks like the id of a sequence beside one of entities."
         raise InputError(
-            f"{part.name}: which columns hold the paths? None looks like the id of a sequence beside one of "
-            f"entities.{_edge_per_row(columns)}{_of_labels(names)} Give sequence, order_by and entity (one "
-            "event per row), path_column (one path per row), or source_column, target_column, order_by and "
-            f"max_gap (one temporal edge per row); there are {listed(names, 20)}"
+            f"{part.name}: which columns hold the paths?{hint or nothing} Give sequence, order_by and entity "
+            "(one event per row), path_column (one path per row), or source_column, target_column, order_by "
+            f"and max_gap (one temporal edge per row); there are {listed(names, 20)}"
         )
     return found
 
@@ -129,13 +130,11 @@ def _first_part(source: Any, options: ReaderOptions) -> Part | None:
     return open_part(files[0], kind, options) if kind in TABLE_FORMATS else None
 
 
-def _separator(part: Part, options: ReaderOptions) -> str | None:
-    """Return what separates the columns of a CSV file whose header holds such a mark and no comma."""
-    if not isinstance(part, DelimitedPart) or options.delimiter is not None:
+def _separator(part: Part) -> str | None:
+    """Return what separates the columns of a CSV file where it is not what they are read with."""
+    if not isinstance(part, DelimitedPart) or part.options.delimiter is not None:
         return None
-    header = part.header
-    marks = () if part.separator in header else (";", "\t", "|")
-    return next((mark for mark in marks if mark in header), None)
+    return part.other_separator()
 
 
 def _columns(part: Part, names: Sequence[str]) -> list[ColumnSample]:
@@ -198,9 +197,10 @@ def _event_per_row(table: str, columns: Sequence[ColumnSample]) -> Guess | None:
     """Return the guess for a table with one event per row."""
     usable = [column for column in columns if column.there and not column.is_list]
     ranked = []
+    movements = all(any(one.words & words for one in usable) for words in (_SOURCES, _TARGETS))
     for sequence in usable:
         base = _as_sequence(sequence)
-        if base < 0:
+        if base < 0 or (movements and _is_of_step(sequence)):
             continue
         orders = [(_as_order(one, sequence), one) for one in usable if one is not sequence]
         orders.sort(key=lambda one: -one[0])
@@ -252,13 +252,25 @@ def _are_ends(one: ColumnSample, two: ColumnSample) -> bool:
     return len(one.texts & two.texts) > 0.5 * max(min(len(one.texts), len(two.texts)), 1)
 
 
+def _is_of_step(column: ColumnSample) -> bool:
+    """Return whether a column beside both ends of a step is one of them, or its weight or its time."""
+    if column.words & (_SOURCES | _TARGETS):
+        return True
+    return column.numbers > 0.95 and not column.named("sequence") and "id" not in column.words
+
+
 def _edge_per_row(columns: Sequence[ColumnSample]) -> str:
     """Return the options for a table of movements from one entity to another, or nothing."""
     sources, targets = ([c for c in columns if c.words & words] for words in (_SOURCES, _TARGETS))
     times = [c for c in columns if c.times + c.numbers >= 0.95]
     times = [c for c in times if c.named("order_by") or c.times > 0.8]
-    if not (len(sources) == len(targets) == 1 and times):
+    if len(sources) != 1 or len(targets) != 1:
         return ""
+    if not times:
+        return (
+            " It looks like the edges of a network, which hold no paths: hl.from_edges makes a network of "
+            "them, and train and evaluate take a file.txt of lines such as 'source target 1'."
+        )
     options = {"source_column": sources[0], "target_column": targets[0], "order_by": times[0]}
     flags = Guess({name: column.name for name, column in options.items()}, (), False).flags()
     return f" It looks like one step per row: {flags} --max-gap, the longest wait within a path (6h)."

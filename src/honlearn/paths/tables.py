@@ -50,8 +50,13 @@ def open_part(file: File, kind: str, options: ReaderOptions, groups: tuple[int, 
     if kind == "jsonl":
         return JsonLinesPart(file, options)
     separator = "\t" if kind == "tsv" else ","
-    # In a table of paths the delimiter splits the path; in a table of events it separates the columns.
-    return DelimitedPart(file, separator if options.path_column else options.delimiter or separator, options)
+    # In a table of paths the delimiter splits the path, and the header tells what separates the columns; in a
+    # table of events it separates them.
+    if options.path_column is None:
+        return DelimitedPart(file, options.delimiter or separator, options)
+    part = DelimitedPart(file, separator, options)
+    other = None if part.header == options.path_column else part.other_separator()
+    return part if other is None else part.separated_by(other)
 
 
 def check_columns(part: Part, options: ReaderOptions) -> None:
@@ -103,8 +108,6 @@ def _shown(name: str) -> str:
 def _separated(there: Sequence[str], options: ReaderOptions) -> str:
     """Return a hint where the one column that there is holds what may separate several."""
     other = next((mark for mark in ";\t,|" if len(there) == 1 and mark in there[0]), None)
-    if other is None:
+    if other is None or options.path_column is not None:
         return ""
-    if options.path_column is None:
-        return f"; pass delimiter={other!r} (--delimiter) if that separates the columns"
-    return f"; save the table with ',' between its columns if {other!r} separates them"
+    return f"; pass delimiter={other!r} (--delimiter) if that separates the columns"

@@ -16,6 +16,7 @@ from honlearn.errors import InputError
 from honlearn.paths import tokenise
 from honlearn.paths.files import File
 from honlearn.paths.interner import Interner
+from honlearn.paths.odd_fields import warn_of_odd_fields
 from honlearn.paths.opened import Opened, Span
 from honlearn.paths.options import A_COUNT, MAX_LINE, SKIP_EMPTY
 from honlearn.paths.paths import PathChunk
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from honlearn.progress import Advance
 
 BLOCK = 1 << 20
+_HEAD = 1 << 16  # bytes that are looked at for fields that are no entities
 _BOM = b"\xef\xbb\xbf"
 _STAND_IN = b"\x00"
 _SLACK = 1 + tokenise.SLACK  # a newline at the end of the file, and what the scanner may read behind it
@@ -111,6 +113,8 @@ def text_chunks(
         scanner = _Scanner(file, delimiter, options, interner)
         blocks = line_blocks(file, block, advance, options.max_line, options.max_unpacked, span)
         for offset, buffer, used in blocks:
+            if offset == 0 and file is files[0] and not (options.trailing_count or options.skip_columns):
+                warn_of_odd_fields(str(file), bytes(buffer[: min(used, _HEAD)]), delimiter)
             chunk = scanner.scan(offset, buffer, used)
             if len(chunk.offsets) > 1:
                 yield chunk

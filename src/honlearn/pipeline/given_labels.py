@@ -1,4 +1,4 @@
-"""Labels in any form: a CSV file, a dictionary, a table of pandas or Polars, a series, or two sequences.
+"""Labels in any form: a CSV file, a dictionary, a table of pandas or Polars, a series, pairs, two sequences.
 
 In: what the user has. Out: names of nodes and their classes, as two lists of texts.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from honlearn.errors import FormatError, InputError
-from honlearn.labels import csv_rows, labelled_texts, read_labels
+from honlearn.errors import InputError
+from honlearn.labels import labelled_texts, read_labels
 
 
 def as_labels(
@@ -23,17 +22,19 @@ def as_labels(
     (['ATL'], ['south'])
     """
     if isinstance(labels, (str, os.PathLike)):
-        return _read(Path(labels), label_column, node_column)
+        return read_labels(labels, label_column, node_column)
     if isinstance(labels, Mapping) or (type(labels).__name__ == "Series" and hasattr(labels, "items")):
         pairs = list(labels.items())
     elif hasattr(labels, "columns") and hasattr(labels, "to_dict"):
         pairs = _table_pairs(labels, label_column, node_column)
+    elif _are_pairs(labels):
+        pairs = [(node, label) for node, label in labels]
     elif isinstance(labels, (tuple, list)) and len(labels) == 2 and len(labels[0]) == len(labels[1]):
         pairs = list(zip(*labels, strict=True))
     else:
         raise InputError(
-            "labels must be a CSV file, a dictionary, a table or series of pandas, a table of Polars, or "
-            f"(nodes, classes). Got {type(labels).__name__} instead"
+            "labels must be a CSV file, a dictionary, a table or series of pandas, a table of Polars, a list "
+            f"of pairs, or (nodes, classes). Got {type(labels).__name__} instead"
         )
     kept = list(labelled_texts(pairs))
     if not kept:
@@ -46,24 +47,15 @@ def as_labels(
     return list(known), list(known.values())
 
 
-def _read(path: Path, label_column: str | None, node_column: str | None) -> tuple[list[str], list[str]]:
-    """Return the labels of a file: its separator, and the column of two that has the classes, are guessed."""
-    _, header = next(csv_rows(path), (0, []))
-    marks = ";\t|" if len(header) == 1 else ""
-    separator = next((mark for mark in marks if mark in header[0]), None)
-    if separator is not None:
-        _, header = next(csv_rows(path, separator))
-    others = [name for name in header if name != (node_column or header[0])]
-    plain = any(name.strip().casefold() == "label" for name in others)
-    if label_column is not None or len(others) != 1 or plain:
-        return read_labels(path, label_column, node_column, separator)
-    nodes, classes = read_labels(path, others[0], node_column, separator)
-    if others[0].strip() in classes:
-        raise FormatError(
-            f"{path}:1: {others[0]!r} is a class, so a header is missing; put one above, such as node,label "
-            "(or name the column of the classes with label_column, --label-column)"
+def _are_pairs(labels: Any) -> bool:
+    """Return whether labels are a list of (node, class); two pairs might be (nodes, classes) as well."""
+    found = isinstance(labels, list) and all(isinstance(one, tuple) and len(one) == 2 for one in labels)
+    if found and len(labels) == 2:
+        raise InputError(
+            f"labels: {labels!r} may be two pairs or (nodes, classes); pass a dictionary: "
+            f"{{node: class}}, such as {dict(labels)!r}"
         )
-    return nodes, classes
+    return found and len(labels) > 0
 
 
 def _table_pairs(table: Any, label_column: str | None, node_column: str | None) -> list[tuple[Any, Any]]:

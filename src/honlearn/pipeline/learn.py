@@ -108,8 +108,8 @@ def learn(
         Columns that are not named are guessed from names and content; ``result.reading`` has the
         guess.
     labels
-        Classes of some entities: a CSV file, a dictionary, a pandas table or series, or (nodes,
-        classes). Without labels the result has the links to expect in place of classes.
+        Classes of some entities: a CSV file, a dictionary, a pandas table or series, a list of pairs,
+        or (nodes, classes). Without labels the result has the links to expect in place of classes.
     output
         A folder for everything that is made; None keeps it in memory (``result.save(folder)``).
     order
@@ -272,6 +272,7 @@ def _data(
         verb = "is" if len(data.missing) == 1 else "are"
         asked.reports.note(
             f"{counted(len(data.missing), 'labelled node')} {verb} not in the network: {shown}"
+            + data.missing_spellings
         )
     if isinstance(source, GramCounts):
         first = counts.grow(1)

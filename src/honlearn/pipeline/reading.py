@@ -18,8 +18,11 @@ from honlearn.paths.empty_ids import EmptyIds, count_empty_ids
 from honlearn.paths.guess import Guess, guess_columns
 from honlearn.paths.paths import Paths
 from honlearn.paths.source import read_paths
+from honlearn.paths.tied_rows import count_tied_rows
 
 Confirm = Callable[[Guess], bool]
+# From this share of the steps on it is told that they lead from an entity to itself.
+_MANY_REPEATS = 0.2
 _MARKS = (">", "->", "-->", "=>", "→", "-", ",", ";")
 
 
@@ -36,6 +39,8 @@ class ReadSummary:
     left_out : rows without an id, by the column that lacks it.
     paths, steps, entities : how many there are.
     alone : entities that occur only in paths of one entity, and so are in no network.
+    repeats : steps from an entity to itself.
+    tied : rows that have the order of another row of their path.
     """
 
     source: str
@@ -47,6 +52,8 @@ class ReadSummary:
     steps: int
     entities: int
     alone: tuple[str, ...]
+    repeats: int = 0
+    tied: int = 0
 
     def lines(self) -> list[str]:
         """Return what was read, in words, a line for each fact."""
@@ -62,6 +69,16 @@ class ReadSummary:
         if self.left_out:
             parts = ", ".join(f"{count:,} without {column!r}" for column, count in self.left_out.items())
             found.append(f"rows left out: {parts}")
+        if self.tied:
+            found.append(
+                f"{counted(self.tied, 'row has', 'rows have')} the {self.options['order_by']!r} of another "
+                "row of the same path; they stay as they stand in the table"
+            )
+        if self.repeats >= _MANY_REPEATS * max(self.steps, 1):
+            found.append(
+                f"{self.repeats / self.steps:.0%} of the steps stay at the entity where they are; to read "
+                "them as one visit, pass drop_repeats=True (--drop-repeats)"
+            )
         if self.alone:
             shown = ", ".join(self.alone[:3]) + (", …" if len(self.alone) > 3 else "")
             verbs = ("occurs", "is") if len(self.alone) == 1 else ("occur", "are")
@@ -106,6 +123,8 @@ def read_table(
         paths.n_steps,
         len(paths.vocabulary),
         _alone(paths),
+        _repeats(paths),
+        0 if isinstance(table, Paths) else count_tied_rows(table, **options),
     )
     if len(summary.alone) == summary.entities:
         raise InputError(
@@ -154,6 +173,16 @@ def name_of(table: Any) -> str:
     if isinstance(table, (str, os.PathLike)):
         return os.path.basename(os.fspath(table))
     return "the paths" if isinstance(table, (Paths, list, tuple)) else "the table"
+
+
+def _repeats(paths: Paths) -> int:
+    """Return how many steps lead from an entity to itself."""
+    stays = paths.codes[1:] == paths.codes[:-1]
+    ends = paths.offsets[1:-1]
+    stays[ends[(ends > 0) & (ends < len(paths.codes))] - 1] = False
+    if paths.counts is None:
+        return int(np.count_nonzero(stays))
+    return int(np.repeat(paths.counts, paths.lengths)[1:][stays].sum())
 
 
 def _alone(paths: Paths) -> tuple[str, ...]:
