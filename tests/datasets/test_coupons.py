@@ -73,7 +73,7 @@ def test_both_layouts_in_every_wrapping(
 
 
 def test_blanks_around_names_of_columns_and_values(tmp_path: Path) -> None:
-    text = "ITIN_ID, SEQ_NUM ,\"ORIGIN\", DEST\r\n1, 1,ATL, ORD\r\n1, 2, ORD,ATL\r\n"
+    text = 'ITIN_ID, SEQ_NUM ,"ORIGIN", DEST\r\n1, 1,ATL, ORD\r\n1, 2, ORD,ATL\r\n'
     assert list(db1b(write(tmp_path / "c.csv", text)).paths) == [("ATL", "ORD", "ATL")]
 
 
