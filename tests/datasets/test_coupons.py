@@ -72,6 +72,11 @@ def test_both_layouts_in_every_wrapping(
     assert set(data.tally.values()) == {0}
 
 
+def test_blanks_around_names_of_columns_and_values(tmp_path: Path) -> None:
+    text = 'ITIN_ID, SEQ_NUM ,"ORIGIN", DEST\r\n1, 1,ATL, ORD\r\n1, 2, ORD,ATL\r\n'
+    assert list(db1b(write(tmp_path / "c.csv", text)).paths) == [("ATL", "ORD", "ATL")]
+
+
 def test_by_city_market(tmp_path: Path) -> None:
     data = db1b(write(tmp_path / "coupons.csv", ready_made(ROWS)), by="city_market")
     assert list(data.paths)[2] == ("30977", "31703", "30977", "31000")

@@ -74,6 +74,14 @@ def test_a_changed_file_is_noticed(publisher: tuple[str, list[str]], tmp_path: P
         fetch(f"{url}/good.bin", folder=tmp_path)
 
 
+def test_a_damaged_record_is_noticed(publisher: tuple[str, list[str]], tmp_path: Path) -> None:
+    url, _ = publisher
+    fetch(f"{url}/good.bin", folder=tmp_path)
+    (tmp_path / "good.bin.sha256").write_bytes(b"\xff\xfe")
+    with pytest.raises(FormatError, match=r"is recorded in good\.bin\.sha256; delete the file"):
+        fetch(f"{url}/good.bin", folder=tmp_path)
+
+
 def test_another_checksum_keeps_nothing(publisher: tuple[str, list[str]], tmp_path: Path) -> None:
     url, _ = publisher
     with pytest.raises(FormatError, match=rf"sha256 {SHA256} was downloaded where 0{{64}} was asked for"):

@@ -208,6 +208,8 @@ def test_a_direction_is_out_or_in() -> None:
         ({"indptr": [0, 1, 2, 4, 3, 4, 5, 6]}, "'indptr' is not valid: offsets must not decrease"),
         ({"indices": [5, 6, 3, 4, 3, 7]}, "'indices' is not valid: values from 3 to 7, expected 0 to 6"),
         ({"indices": [5, 6, 4, 3, 3, 4]}, "targets must ascend within a row"),
+        ({"indices": [5, 6, 3, 4, 3, 2**32]}, "indices must fit 32 bits. Got 3 to 4294967296 instead"),
+        ({"grams": [0, 1, 2, 3, 4, 2, 0.5, 2, 1]}, "grams must be whole numbers. Got values of type float64"),
         ({"weights": [3, 1, 3, 1, 3]}, "'weights' is not valid: 5 weights for 6 edges"),
         ({"weights": [3, 1, 3, 1, 3, 0]}, "every weight must be a finite number above 0"),
         ({"weights": [3, 1, 3, 1, 3, np.nan]}, "every weight must be a finite number above 0"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from honlearn.errors import InputError
+from honlearn.hon.build import count_grams
 from honlearn.paths.paths import Paths
 
 GOOD: dict[str, Any] = {"codes": [0, 1, 0], "offsets": [0, 2, 3], "counts": [1, 2]}
@@ -49,3 +50,21 @@ def test_steps_are_moves_and_count_as_often_as_their_path() -> None:
 def test_arrays_that_lie_are_refused(changed: dict[str, Any], told: str) -> None:
     with pytest.raises(InputError, match=told):
         made(**changed)
+
+
+@pytest.mark.parametrize(
+    ("codes", "told"),
+    [
+        ([0, 2**32, 0], "codes of entities must fit 32 bits. Got 0 to 4294967296 instead"),
+        ([0.0, np.nan, 1.0], "codes of entities must be whole numbers"),
+        ([0.0, np.inf, 1.0], "codes of entities must be whole numbers"),
+        ([0.0, 0.5, 1.0], "codes of entities must be whole numbers. Got values of type float64 instead"),
+    ],
+)
+def test_numbers_are_not_cut_to_fit(codes: list[Any], told: str) -> None:
+    names = made().vocabulary
+    with pytest.raises(InputError, match=told):
+        Paths(np.array(codes), np.array([0, 3]), names)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=told):
+        count_grams(made()).steps().score_codes(np.array(codes), np.array([0, 3]))  # type: ignore[arg-type]
+    assert Paths(np.array([0, 1], np.uint8), np.array([0, 2], np.int32), names)[0] == ("a", "b")  # type: ignore[arg-type]

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from honlearn.errors import InputError
+from honlearn.paths import sequences
 from honlearn.paths.sequences import SequenceNumbers
 
 whole = st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 30)
@@ -46,3 +48,12 @@ def test_many_ascending_ids_and_then_one_that_is_not(turn: int) -> None:
         numbers.number(pa.array(part))
     assert numbers.number(pa.array([10**12 + turn, 5, 10**12 + 29_999])).tolist() == [turn, 30_000, 29_999]
     assert numbers.number(pa.array(["x", "5"])).tolist() == [30_001, 30_000]
+
+
+@pytest.mark.parametrize("ids", [["1", "2", "3"], ["3", "2", "1"], ["a", "b", "c"]])
+def test_more_ids_than_numbers_are_refused(ids: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sequences, "_MOST", 2)
+    numbers = SequenceNumbers()
+    assert numbers.number(pa.array(ids[:2])).tolist() == [0, 1]
+    with pytest.raises(InputError, match="more than 2 different ids of sequences; divide the table"):
+        numbers.number(pa.array(ids).dictionary_encode())

@@ -224,7 +224,7 @@ def _tables(source: Path, by: str) -> Iterator[tuple[str, pa.Table, dict[str, st
             with _opened(source, member) as stream:
                 table = _parse(stream, columns)
             yield label, table, columns
-        except (pa.ArrowInvalid, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        except (pa.ArrowException, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
             reason = " ".join(str(error).split())
             raise FormatError(
                 f"{label}: damaged or not a coupon table ({reason}); download it again"
@@ -259,8 +259,8 @@ def _opened(source: Path, member: str | None) -> Iterator[IO[bytes]]:
 
 def _columns(label: str, header: bytes, by: str) -> dict[str, str]:
     """Return our name → the file's name of each column to read."""
-    found = [name.strip().strip('"') for name in header.decode("utf-8-sig", "replace").strip().split(",")]
-    plain = {name.replace("_", "").casefold(): name for name in found if name}
+    found = [name.strip('"') for name in header.decode("utf-8-sig", "replace").rstrip("\r\n").split(",")]
+    plain = {name.strip().replace("_", "").casefold(): name for name in found if name.strip()}
     wanted = {
         "itinerary": ("itinid",),
         "sequence": ("seqnum",),

@@ -119,7 +119,7 @@ def file_sha256(file: Path) -> str:
 def _verify(file: Path, sha256: str | None) -> None:
     """Check the file against the checksum given, else against the one recorded at first use; record it."""
     record = file.with_name(f"{file.name}.sha256")
-    recorded = record.read_text("ascii").split()[:1] if record.is_file() else []
+    recorded = record.read_text("ascii", "replace").split()[:1] if record.is_file() else []
     wanted = sha256.lower() if sha256 is not None else next(iter(recorded), None)
     found = file_sha256(file)
     if wanted is not None and found != wanted:

@@ -128,8 +128,8 @@ def posterior(ln_bf: NDArray[np.float64], prior: float, tested: NDArray[np.bool_
     """
     odds = ln_bf + math.log(prior / (1.0 - prior))
     small = np.exp(-np.abs(odds))
-    chance = np.where(odds >= 0, 1.0, small) / (1.0 + small)
-    return np.where(tested, chance, 0.0)
+    probability = np.where(odds >= 0, 1.0, small) / (1.0 + small)
+    return np.where(tested, probability, 0.0)
 
 
 def _prior(ln_bf: NDArray[np.float64]) -> tuple[float, float]:

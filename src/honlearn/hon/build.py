@@ -191,8 +191,8 @@ class GramCounts(CountQuestions):
         drawn = []
         for level in self.evidence(order).levels:
             rng = generator(seed, "sample_network", level.length)
-            chances = rng.random(len(level))[level.contexts]
-            drawn.append(level.flags(chances < level.scores.posterior))
+            uniform = rng.random(len(level))[level.contexts]
+            drawn.append(level.flags(uniform < level.scores.posterior))
         return self._network(drawn, GrowParameters(order, None, 1, seed=seed))
 
     def _network(self, passes: list[NDArray[np.bool_]], parameters: GrowParameters) -> HigherOrderNetwork:

@@ -35,10 +35,10 @@ def _orders(network: HigherOrderNetwork) -> str:
     nodes = np.bincount(network.order, minlength=2)[1:]
     edges = np.bincount(network.order[network.sources], minlength=len(nodes) + 1)[1:]
     drawn = np.bincount(network.order, network.relative_probabilities(), len(nodes) + 1)[1:]
-    chance = drawn / max(network.n_entities, 1)
+    share = drawn / max(network.n_entities, 1)
     rows = [
         [str(i + 1), f"{n:,}", f"{e:,}", float(c)]
-        for i, (n, e, c) in enumerate(zip(nodes, edges, chance, strict=True))
+        for i, (n, e, c) in enumerate(zip(nodes, edges, share, strict=True))
     ]
     return table(["order", "nodes", "out-edges", "drawn as a relative (Eq. 3)"], rows, [0, 1, 2])
 

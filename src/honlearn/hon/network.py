@@ -18,6 +18,7 @@ from honlearn.errors import UnknownNodeError, check_choice, did_you_mean, listed
 from honlearn.hon.network_views import NetworkViews
 from honlearn.hon.nodes import SEPARATOR, NodeLabels
 from honlearn.hon.statistics import ContextStatistics, GrowParameters
+from honlearn.paths.paths import as_whole
 from honlearn.paths.vocabulary import Vocabulary
 
 Array = TypeVar("Array", bound=NDArray[Any])
@@ -87,10 +88,10 @@ class HigherOrderNetwork(NetworkViews):
     ) -> None:
         kind = np.float64 if np.asarray(weights).dtype.kind == "f" else np.int64
         arrays: dict[str, NDArray[Any]] = {
-            "gram_offsets": np.ascontiguousarray(gram_offsets, np.int64),
-            "grams": np.ascontiguousarray(grams, np.int32),
-            "indptr": np.ascontiguousarray(indptr, np.int64),
-            "indices": np.ascontiguousarray(indices, np.int32),
+            "gram_offsets": as_whole("gram_offsets", gram_offsets, np.int64),
+            "grams": as_whole("grams", grams, np.int32),
+            "indptr": as_whole("indptr", indptr, np.int64),
+            "indices": as_whole("indices", indices, np.int32),
             "weights": np.ascontiguousarray(weights, kind),
         }
         for array in arrays.values():

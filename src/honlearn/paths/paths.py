@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import mul
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from honlearn.errors import InputError
 from honlearn.paths.vocabulary import Vocabulary
+
+Whole = TypeVar("Whole", np.int32, np.int64)
 
 
 class PathChunk(NamedTuple):
@@ -55,9 +57,9 @@ class Paths:
         vocabulary: Vocabulary,
         counts: NDArray[np.int64] | None = None,
     ) -> None:
-        self.codes = np.ascontiguousarray(codes, np.int32)
-        self.offsets = np.ascontiguousarray(offsets, np.int64)
-        self.counts = None if counts is None else np.ascontiguousarray(counts, np.int64)
+        self.codes = as_whole("codes of entities", codes, np.int32)
+        self.offsets = as_whole("offsets of paths", offsets, np.int64)
+        self.counts = None if counts is None else as_whole("counts of paths", counts, np.int64)
         self.vocabulary = vocabulary
         # Compiled loops trust these numbers.
         check_offsets(self.offsets, len(self.codes))
@@ -203,6 +205,26 @@ class Paths:
         from honlearn.paths.html import paths_html
 
         return paths_html(self)
+
+
+def as_whole(name: str, values: ArrayLike, kind: type[Whole]) -> NDArray[Whole]:
+    """Return whole numbers in the type of compiled loops; raise for fractions, and for what would wrap.
+
+    >>> as_whole("codes", [0, 2.0], np.int32).tolist()
+    [0, 2]
+    """
+    given, bounds = np.asarray(values), np.iinfo(kind)
+    if given.size and given.dtype != kind:
+        # An array without a row, put behind a 0, is one of floats.
+        near = given.dtype.kind == "f" and bool((given == np.floor(given)).all())
+        whole = given.dtype.kind in "iu" or (near and bool(np.isfinite(given).all()))
+        if not whole:
+            raise InputError(f"{name} must be whole numbers. Got values of type {given.dtype} instead.")
+        if given.min() < bounds.min or given.max() > bounds.max:
+            raise InputError(
+                f"{name} must fit {bounds.bits} bits. Got {given.min()} to {given.max()} instead."
+            )
+    return np.ascontiguousarray(given, kind)
 
 
 def check_offsets(offsets: NDArray[np.int64], size: int) -> None:

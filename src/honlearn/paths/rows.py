@@ -1,7 +1,7 @@
 """Tables with one path per row → paths, piece by piece.
 
 In: the parts of a table, the column of paths (lists, or text to be split) and an optional column of counts.
-Out: one chunk a record batch, so the table may exceed memory.
+Out: one chunk per record batch, so the table may exceed memory.
 """
 
 from __future__ import annotations

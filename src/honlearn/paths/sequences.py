@@ -13,10 +13,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from honlearn.errors import InputError
 from honlearn.hash_table import HashTable
 from honlearn.jit import njit
 from honlearn.paths.columns import as_text, first_uses, is_text, plain, spans, whole_numbers
 from honlearn.paths.interner import Interner
+
+# Numbers are int32.
+_MOST = 2**31 - 1
 
 
 class _AnyText(Interner):
@@ -58,10 +62,16 @@ class SequenceNumbers:
 
     def number(self, array: pa.Array) -> NDArray[np.int32]:
         """Return the numbers of the ids in an array without missing values."""
+        numbers = self._number(array)
+        if len(self) > _MOST:
+            raise InputError(f"more than {_MOST:,} different ids of sequences; divide the table into several")
+        return numbers
+
+    def _number(self, array: pa.Array) -> NDArray[np.int32]:
         array = plain(array)
         if pa.types.is_dictionary(array.type):
             used, place = first_uses(array.indices.cast(pa.int64()).to_numpy(), len(array.dictionary))
-            return self.number(array.dictionary.take(pa.array(used)))[place]
+            return self._number(array.dictionary.take(pa.array(used)))[place]
         if pa.types.is_floating(array.type):
             array = whole_numbers(array)
         if self._text is None:

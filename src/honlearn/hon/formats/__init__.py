@@ -1,4 +1,4 @@
-"""Networks as files: one reader or writer a module, chosen by the file's extension.
+"""Networks as files: one module per format, chosen by the file's extension.
 
 In: a network and a path, or a path. Out: a whole file or none (a writer that fails leaves what was there),
 or a network.

@@ -21,7 +21,7 @@ from honlearn.hon.steps.scoring import path_bits
 from honlearn.hon.steps.smoothing import smooth
 from honlearn.hon.trie import Trie
 from honlearn.jit import njit
-from honlearn.paths.paths import Paths, check_offsets
+from honlearn.paths.paths import Paths, as_whole, check_offsets
 from honlearn.paths.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _checked(
     codes: NDArray[Any], offsets: NDArray[Any], n_entities: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return both in the types of compiled loops, which trust them."""
-    codes, offsets = np.ascontiguousarray(codes, np.int32), np.ascontiguousarray(offsets, np.int64)
+    codes, offsets = as_whole("codes of entities", codes, np.int32), as_whole("offsets", offsets, np.int64)
     check_offsets(offsets, len(codes))
     if codes.size and (codes.min() < UNKNOWN or codes.max() >= n_entities):
         raise InputError(
