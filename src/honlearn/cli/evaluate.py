@@ -236,7 +236,7 @@ def evaluate(
     with run_folder(output):
         tell_of_others(output, grid)
         if artefacts:
-            keep_facts(output, labels)
+            keep_facts(output, labels, node_column)
         rows = run_jobs(
             engine.evaluate,
             data,
