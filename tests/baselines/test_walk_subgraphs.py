@@ -47,6 +47,11 @@ def test_roots_are_uniform_and_so_are_steps() -> None:
     assert chisquare([counts[k] for k in chances], [6000 * chances[k] for k in chances]).pvalue > 1e-3
 
 
+def test_without_edges_walks_stay_where_they_are() -> None:
+    sampler = WalkSubgraphs(sparse.csr_array((5, 5)), 5, n_roots=40, walk_length=3)
+    assert sampler.draw(np.random.default_rng(0)).tolist() == [0, 1, 2, 3, 4]
+
+
 def test_walks_start_at_base_nodes() -> None:
     whole = Graph.of(network())
     sampler = WalkSubgraphs(whole.adjacency("both"), whole.n_entities, n_roots=30, walk_length=0)

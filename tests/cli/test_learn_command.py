@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from command_line import QUICK, Run
 
+from honlearn.cli.learn import _check_folder
+from honlearn.errors import InputError
+
 
 @pytest.fixture
 def clicks(tmp_path: Path) -> tuple[str, str]:
@@ -24,6 +27,15 @@ def clicks(tmp_path: Path) -> tuple[str, str]:
     labelled = [f"{group}{i},{group}" for group in "ab" for i in range(6)]
     (tmp_path / "labels.csv").write_text("page,kind\n" + "\n".join(labelled) + "\n")
     return str(tmp_path / "clicks.csv"), str(tmp_path / "labels.csv")
+
+
+def test_what_a_kill_left_half_written_is_nothing_of_somebody_else(tmp_path: Path) -> None:
+    (tmp_path / ".predictions.csv.0a1b2c3d4e5f.honlearn-part").touch()
+    (tmp_path / "predictions.csv").touch()
+    _check_folder(tmp_path)
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(InputError, match=r"files of something else in it \(thesis.tex\)"):
+        _check_folder(tmp_path)
 
 
 def test_a_table_and_labels(honlearn: Run, clicks: tuple[str, str], tmp_path: Path) -> None:

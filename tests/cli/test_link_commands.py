@@ -199,3 +199,6 @@ def test_options_of_nodes_are_refused(files: Files, honlearn: Run, tmp_path: Pat
     done = honlearn(*words)
     assert done.code == 2
     assert "LABELS is for --task nodes" in done.err
+    words = ("train", files.net, "-o", tmp_path / "model", "--task", "links", "--label-column", "kind")
+    done = honlearn(*words)
+    assert (done.code, "--label-column: for classes of nodes and paths" in done.err) == (2, True)

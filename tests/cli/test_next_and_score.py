@@ -10,6 +10,7 @@ import pytest
 from command_line import Run
 
 import honlearn as hl
+from honlearn.cli.predict import chosen_nodes
 
 LINES = "A C D\nB C E\n" * 40
 
@@ -49,6 +50,19 @@ def test_next_of_many_histories_in_a_file(honlearn: Run, paths: Path, tmp_path: 
         "B",
         "<end>",
     ]
+
+
+def test_white_space_within_a_name_separates_nothing(honlearn: Run, tmp_path: Path) -> None:
+    page = "Les\u00a0Halles\u2028\x85"
+    paths, histories = tmp_path / "paths.txt", tmp_path / "histories.txt"
+    paths.write_bytes(f"A {page} D\nB {page} E\n".encode() * 40)
+    histories.write_bytes(f"A {page}\r\nB\t{page}\n".encode())
+    asked = ("--after-file", histories, "--top", 1, "--json")
+    assert [row["step"] for row in json.loads(honlearn("next", paths, *asked).out)] == ["D", "E"]
+    rows = json.loads(honlearn("next", paths, "--after", f'A "{page}"', "--json").out)
+    assert rows[0]["step"] == "D"
+    names = chosen_nodes([str(histories)], hl.grow(paths).vocabulary)
+    assert names == [f"A {page}", f"B\t{page}"]
 
 
 def test_next_with_reader_options(honlearn: Run, tmp_path: Path) -> None:

@@ -74,6 +74,8 @@ def test_train_and_predict(honlearn: Run, data: Path) -> None:
         (("--set", "widths=3"), "--set widths=3: not a keyword of a classifier of paths"),
         (("--set", "order=x"), "order is a whole number. Got 'x'"),
         (("--set", "order=-1"), "'order' parameter of PathClassifier"),
+        (("--order", "1"), "--order: for networks that are grown; of a model of paths say --set order=1"),
+        (("--model", "gcn"), "--model: --task paths trains a PathClassifier alone; leave it out"),
         (("--max-gap", "1"), "max_gap: a label belongs to a whole sequence"),
     ],
 )

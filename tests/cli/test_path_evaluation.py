@@ -68,6 +68,8 @@ def test_processes_give_the_same_records(honlearn: Run, data: Path) -> None:
     ("more", "said"),
     [
         (("--folds", "published"), "--folds must be a whole number"),
+        (("--test-share", "0.2"), "--test-share is for --task links; others do without them"),
+        (("--undirected",), "--undirected is for --task links"),
         (("--input", "g1"), "--input is for --task nodes, links or next"),
         (("--predictions",), "--predictions is for --task nodes, links or next"),
         (("--set", "colour=3"), "not a keyword of a classifier of paths"),

@@ -58,6 +58,8 @@ def test_a_link_predictor_shows_links_to_expect(tmp_path: Path) -> None:
 
 
 def test_what_has_no_page_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="labels are for the page of a model; a run has those"):
+        hl.report(tmp_path, tmp_path / "page.html", labels={"a": "x"})
     with pytest.raises(InputError, match="report takes the folder of a run or of a model"):
         hl.report([1, 2], tmp_path / "page.html")
     with pytest.raises(MissingFileError, match="no such folder"):

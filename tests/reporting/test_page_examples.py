@@ -43,6 +43,7 @@ def test_the_first_entity_is_right_and_changed_by_memory() -> None:
 
 def test_classes_are_counted_and_named() -> None:
     assert class_order({"b10", "b9", "3", "20"}) == ["3", "20", "b9", "b10"]
+    assert class_order(["01", "1"]) == class_order(["1", "01"])
     labels = {"x": "1", "y": "1", "z": "2"}
     one = {"x": {"state": "NY", "region": "1"}, "y": {"state": "NJ", "region": "1"}}
     assert class_names(labels, {**one, "z": {"state": "PA", "region": "2"}}) == {}

@@ -15,9 +15,11 @@ from task_cases import communities
 import honlearn as hl
 from honlearn.errors import FormatError
 from honlearn.experiments.registry import find_model
+from honlearn.stored import Fields
 from honlearn.tasks.card_text import MARK, escaped, is_own, markdown
 from honlearn.tasks.fit_facts import Clock, read_facts
 from honlearn.tasks.held_scores import held_scores, held_set_scores
+from honlearn.tasks.model_card import _member
 from honlearn.tasks.temperature import tempered
 
 _SMALL: dict[str, Any] = {"n_learners": 2, "widths": (4, 4), "max_epochs": 2, "n_threads": 1}
@@ -131,6 +133,17 @@ def test_sets_of_what_was_held_back_by_other_means() -> None:
     assert found["coverage_80"] == pytest.approx(np.mean([labels[i] in one for i, one in enumerate(sets)]))
     assert found["set_size_80"] == pytest.approx(np.mean([len(one) for one in sets]))
     assert held_set_scores(proba[:1], labels[:1]) == {}
+
+
+def test_a_mixed_bag_has_the_edge_powers_of_all_its_learners() -> None:
+    def member(*powers: float | None) -> object:
+        learners = [{"object": "GAT", "parameters": {"edge_power": power}} for power in powers]
+        row = {"learners": learners, "network": "network", "n_learners": 2, "epochs": [3, 4], "share": 1.0}
+        return _member(Fields(row, "config"), 0.0)["edge_power"]
+
+    assert member(None, 0.25, 0.25) == 0.25
+    assert member(0.5, 0.25) == "0.5, 0.25"
+    assert member(None) is None
 
 
 def test_a_card_of_paths_has_what_was_tried_and_the_temperature(tmp_path: Path) -> None:

@@ -293,6 +293,18 @@ def test_only_the_ratios_of_weights_count(factor: float) -> None:
     assert one.predict_proba(nodes).tobytes() == other.predict_proba(nodes).tobytes()
 
 
+def test_features_in_any_sparse_form_and_left_as_they_are() -> None:
+    hon, nodes, y = communities()
+    twice = csr_array((np.ones(120), np.tile([1, 1], 60), np.arange(61) * 2), shape=(60, 3))
+    proba = []
+    for form in ("csr", "lil", "dok", "coo"):
+        features = twice if form == "csr" else twice.copy().asformat(form)
+        model = make_classifier(hon, **{**FAST, "max_epochs": 2}, features=features).fit(nodes, y)
+        proba.append(model.predict_proba(nodes).tobytes())
+    assert len(set(proba)) == 1
+    assert twice.nnz == 120  # entries that stand twice are summed in a copy
+
+
 def test_somebody_must_have_weight() -> None:
     _, nodes, y = communities()
     with pytest.raises(InputError, match="nothing to fit: every node has a weight of 0"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import stat
@@ -59,6 +60,13 @@ def test_a_file_is_replaced_as_a_whole_or_left(tmp_path: Path) -> None:
     write(target)
     assert (target.read_text(), names(target.parent)) == ("new", ["x.txt"])
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_a_name_of_a_file_that_is_no_unicode_is_escaped(tmp_path: Path) -> None:
+    named = {"network": os.fsdecode(b"air\xff.hon")}
+    with atomic_text(tmp_path / "about.json") as file:
+        json.dump(named, file, ensure_ascii=False)
+    assert json.loads((tmp_path / "about.json").read_text("utf-8")) == named
 
 
 def test_what_is_written_is_on_the_disk_before_it_replaces(

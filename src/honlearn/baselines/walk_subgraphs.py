@@ -50,7 +50,8 @@ class WalkSubgraphs:
         for _ in range(self.walk_length):
             start, degree = self.indptr[at], self.indptr[at + 1] - self.indptr[at]
             place = start + (random.random(len(at)) * degree).astype(np.int64)
-            at = np.where(degree > 0, self.indices[np.minimum(place, len(self.indices) - 1)], at)
+            moving = degree > 0
+            at[moving] = self.indices[place[moving]]
             found[at] = True
         return np.flatnonzero(found)
 

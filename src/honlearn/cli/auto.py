@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from honlearn.hon.network import HigherOrderNetwork
 
 _PANEL = "The network of paths"
+# Candidates that are printed.
+_MOST_TRIED = 12
 
 
 def _option(name: str, text: str, metavar: str) -> Any:
@@ -139,8 +141,8 @@ def tried(estimator: Any) -> list[dict[str, Any]]:
     return [{key: None if value != value else value for key, value in row.items()} for row in rows]
 
 
-def print_tried(rows: Sequence[Mapping[str, Any]], most: int = 12) -> None:
-    """Print a line for each candidate that was tried: those chosen, then the best others, `most` in all."""
+def print_tried(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a line for each candidate that was tried: those chosen, then the best others, 12 in all."""
     from rich import box
     from rich.table import Table
 
@@ -156,7 +158,7 @@ def print_tried(rows: Sequence[Mapping[str, Any]], most: int = 12) -> None:
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     shown = [row for row in rows if row["chosen"]]
-    shown += [row for row in rows if not row["chosen"]][: max(most - len(shown), 0)]
+    shown += [row for row in rows if not row["chosen"]][: max(_MOST_TRIED - len(shown), 0)]
     for row in shown:
         gain, error = row["gain"], row["standard_error"]
         known = gain is not None and error is not None

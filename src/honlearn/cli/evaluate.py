@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
 
+_REPETITIONS, _TEST_SHARE = 5, 0.1
 # For results whose network has no contexts.
 NO_MEMORY = "note: this is a first-order network: there is no gk, and results are for g1"
 COLUMNS = {
@@ -90,8 +91,10 @@ def evaluate(
     node_column: words.NodeColumn = None,
     repetitions: Annotated[
         int, typer.Option(min=1, help="Links: how often other pairs are held out and tested.")
-    ] = 5,
-    test_share: Annotated[float, typer.Option(help="Links: share of the linked pairs that is tested.")] = 0.1,
+    ] = _REPETITIONS,
+    test_share: Annotated[
+        float, typer.Option(help="Links: share of the linked pairs that is tested.")
+    ] = _TEST_SHARE,
     undirected: Annotated[
         bool, typer.Option("--undirected", help="Links: a pair is linked if either direction is.")
     ] = False,
@@ -162,14 +165,21 @@ def evaluate(
     if rebuild is not None:
         _refuse_rebuild(rebuild)
     if task != "links":
-        changed = negatives != "both" or protocol != "strict" or not ranking
-        _refuse(
-            {"--negatives, --protocol or --no-ranking": changed or None}, "links", "others do without them"
-        )
+        refused: dict[str, object] = {
+            "--negatives, --protocol or --no-ranking": negatives != "both"
+            or protocol != "strict"
+            or not ranking,
+            "--repetitions": repetitions != _REPETITIONS,
+            "--test-share": test_share != _TEST_SHARE,
+            "--undirected": undirected,
+            "--keep-isolated": keep_isolated,
+        }
+        refused = {name: given or None for name, given in refused.items()}
+        _refuse(refused, "links", "others do without them")
     if task == "next":
         from honlearn.cli.next_evaluation import Division, evaluate_on_next_steps
 
-        refused: dict[str, object] = {"LABELS": labels, "--folds-file": folds_file, "--paths": paths}
+        refused = {"LABELS": labels, "--folds-file": folds_file, "--paths": paths}
         refused |= {"--set": set_ or None}
         refused |= {"--seeds": seeds != 1 or None, "--predictions": predictions or None}
         _refuse(refused, "nodes or links", "next steps are tested by --folds of paths or --split-at")
@@ -236,7 +246,7 @@ def evaluate(
     with run_folder(output):
         tell_of_others(output, grid)
         if artefacts:
-            keep_facts(output, labels)
+            keep_facts(output, labels, node_column)
         rows = run_jobs(
             engine.evaluate,
             data,

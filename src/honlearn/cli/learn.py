@@ -118,6 +118,7 @@ def _sources(words: list[str]) -> tuple[Any, Path | None]:
 def _check_folder(folder: Path) -> None:
     """Raise unless results may be written to `folder`: new, empty, or with results of learn."""
     from honlearn.errors import InputError, listed
+    from honlearn.writing.atomic import is_draft
 
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: there is a file of this name; name a folder")
@@ -126,7 +127,9 @@ def _check_folder(folder: Path) -> None:
             raise InputError(f"{folder}: there is no folder {folder.parent}; make it first")
         return
     own = {"predictions.csv", "links.csv", "memory.csv", "communities.csv", "model", "run", "network.hon"}
-    foreign = sorted(path.name for path in folder.iterdir() if path.name not in own | {"report.html"})
+    own |= {"report.html"}
+    # A kill may have left drafts, which the next file that is written removes.
+    foreign = sorted(p.name for p in folder.iterdir() if p.name not in own and not is_draft(p.name))
     if foreign:
         raise InputError(
             f"{folder}: there are files of something else in it ({listed(foreign, 3)}); name a new folder"

@@ -168,14 +168,17 @@ def _counted(source: list[str], options: dict[str, Any], order: int) -> GramCoun
 def _entities_of(text: str, between: str | None) -> list[str]:
     """Return the entities of a history: between marks, or between blanks that no double quotes enclose.
 
+    Blanks are spaces and tabs; other white space, such as one that does not break a line, is part of a name.
+
     >>> _entities_of('Surgery "Ward A"', None), _entities_of("a,b c", ",")
     (['Surgery', 'Ward A'], ['a', 'b c'])
     """
     if between is not None:
         return text.split(between)
     if text.count('"') % 2:
-        return text.split()
-    return [quoted or plain for quoted, plain in re.findall(r'(?<!\S)"([^"]+)"(?!\S)|(\S+)', text)]
+        return re.findall(r"[^ \t]+", text)
+    found = re.findall(r'(?<![^ \t])"([^"]+)"(?![^ \t])|([^ \t]+)', text)
+    return [quoted or plain for quoted, plain in found]
 
 
 def _lines_of(file: Path | None, between: str | None) -> list[list[str]]:
@@ -184,10 +187,12 @@ def _lines_of(file: Path | None, between: str | None) -> list[list[str]]:
     if file is None:
         return []
     try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-        return [_entities_of(line, between) for line in lines]
+        text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise FormatError(f"{file}: not UTF-8; save the file as UTF-8, one history per line") from None
+    # Not splitlines(), to which marks within a name end a line, too.
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return [_entities_of(line, between) for line in lines]
 
 
 def _table(

@@ -245,7 +245,8 @@ def _listed_in(source: Path) -> list[str]:
         rows = [row[0] for _, row in csv_rows(source)]
         return rows[1:]
     try:
-        return source.read_text(encoding="utf-8-sig").splitlines()
+        # Not splitlines(), to which marks within a name end a line, too.
+        return source.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError:
         raise FormatError(f"{source}: not UTF-8; save the file as UTF-8, one node a line") from None
 

@@ -33,7 +33,7 @@ def show_plan(grid: Sequence[Any], output: Path, n_edges: Mapping[str, int], pro
 
 
 def tell_of_others(output: Path, jobs: Sequence[Any]) -> None:
-    """Return a note where a run holds records of other commands, which explains why it starts anew."""
+    """Print a note where a run holds records of other commands, which explains why it starts anew."""
     from honlearn.results.records import Records
 
     asked = {job.digest for job in jobs}

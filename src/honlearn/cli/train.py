@@ -19,11 +19,14 @@ from honlearn.cli import stopping
 from honlearn.cli.importing import importing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Mapping
 
     from honlearn.experiments.evaluate import ModelSpec, NodeData
     from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
+
+
+_DEFAULT = "dge-bag"
 
 
 @reader.reads_paths
@@ -39,7 +42,7 @@ def train(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="MODEL", help="Folder of the model.")],
     labels: words.Labels = None,
     task: words.TrainTask = "nodes",
-    model: Annotated[str, typer.Option(metavar="NAME", help=f"{words.NAMES}; -shared is *.")] = "dge-bag",
+    model: Annotated[str, typer.Option(metavar="NAME", help=f"{words.NAMES}; -shared is *.")] = _DEFAULT,
     set_: words.Settings = None,
     seed: words.Seed = 0,
     label_column: words.LabelColumn = None,
@@ -91,12 +94,19 @@ def train(
         labelled = read_labels(words.needed_labels(labels), label_column, node_column)
     if entry is not None:
         words.check_keys(set_, entry)
+    if task == "links":
+        columns = {"--label-column": label_column, "--node-column": node_column}
+        _refuse(columns, "for classes of nodes and paths; of pairs the column 'label' is read")
     if executor is not None:
         read_spec(executor)
     if memory is not None:
         set_ = [*(set_ or []), f"memory={memory}"]
     if entry is None:
         _check_learners(executor, "a model of paths", ())
+        named = None if model == _DEFAULT else model
+        _refuse({"--model": named}, "--task paths trains a PathClassifier alone; leave it out")
+        grown = {"--auto": auto or None, "--order": order, "--tau": tau, "--min-support": min_support}
+        _refuse(grown, "for networks that are grown; of a model of paths say --set order=1")
         from honlearn.cli.path_classes import train_paths
 
         _tell(train_paths(network, labels, output, (label_column, node_column), set_, seed, reading), as_json)
@@ -127,6 +137,15 @@ def train(
     _tell(facts, as_json)
     if (auto or "tried" in facts) and not as_json:
         choosing.print_tried(facts.get("tried", []))
+
+
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    """Raise if one of these options was given: none that is typed is left unused."""
+    from honlearn.errors import ParameterError
+
+    for option, given in options.items():
+        if given is not None:
+            raise ParameterError(f"{option}: {why}")
 
 
 def _check_learners(executor: str | None, what: str, keywords: Container[str]) -> None:

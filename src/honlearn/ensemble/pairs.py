@@ -171,7 +171,7 @@ class PairEnsemble(Ensemble):
         """Return logits [G, B, 2] of the pairs at these places [1|L, B, 2] of representations [L, R, d]."""
         u, v = (np.ascontiguousarray(places[:, :, side]) for side in (0, 1))
         ordered = self.shape.directed or not set(_ORDERED) & set(self.shape.operators)
-        shared = self._shared(h, reads, places.shape[1], ctx)
+        shared = self._shared(h, reads, ctx)
         tables = self.tables(h, ctx)
         orders = [(u, v)] if ordered else [(u, v), (v, u)]
         parts = [self._joined(_Ends(h, tables, *order), shared, ctx) for order in orders]
@@ -208,9 +208,7 @@ class PairEnsemble(Ensemble):
         logits: torch.Tensor = self.head(z.relu_())
         return logits
 
-    def _shared(
-        self, h: torch.Tensor, reads: PairReads, count: int, ctx: ForwardContext
-    ) -> list[torch.Tensor]:
+    def _shared(self, h: torch.Tensor, reads: PairReads, ctx: ForwardContext) -> list[torch.Tensor]:
         """Return what a pair reads whatever the order of its ends: [L, B, ...] each."""
         out = []
         if self.shape.common_width:

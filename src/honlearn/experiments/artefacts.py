@@ -27,16 +27,9 @@ if TYPE_CHECKING:
 CANDIDATES, KEPT = 2000, 100
 # Nodes of a fit whose predictions are explained, and reasons of each kind.
 EXPLAINED, REASONS = 100, 3
+# Columns of a table of nodes that hold none: those without a name, and the class.
+_NO_FACT = ("", "label")
 _CURVES = ("phase", "stage", "epoch", "loss", "validation_loss", "validation_score", "groups")
-
-
-def keep_data(
-    run: str | Path, network: HigherOrderNetwork, nodes: Sequence[str] = (), labels: Sequence[str] = ()
-) -> None:
-    """Keep the network that an evaluation is about and the classes of its nodes."""
-    artefacts.write_network(run, network)
-    if len(nodes):
-        artefacts.write_labels(run, list(nodes), list(labels))
 
 
 def keep_inputs(run: str | Path, inputs: Iterable[Any], nodes: Sequence[str], labels: Sequence[str]) -> None:
@@ -47,10 +40,11 @@ def keep_inputs(run: str | Path, inputs: Iterable[Any], nodes: Sequence[str], la
     artefacts.write_labels(run, list(nodes), list(labels))
 
 
-def keep_facts(run: str | Path, labels: str | Path | None) -> None:
+def keep_facts(run: str | Path, labels: str | Path | None, node_column: str | None = None) -> None:
     """Keep the facts of a table of nodes: the columns of LABELS, and those of ``nodes.csv`` beside it.
 
-    A data set's folder has such a table; columns named latitude and longitude put the network on a map.
+    A data set's folder has such a table; columns named latitude and longitude put the network on a map. The
+    nodes are in the first column, of LABELS in `node_column` where it is named.
     """
     if labels is None:
         return
@@ -58,29 +52,25 @@ def keep_facts(run: str | Path, labels: str | Path | None) -> None:
     beside = source.parent / "nodes.csv"
     known: dict[str, dict[str, Any]] = {}
     for path in (source, beside) if beside.is_file() and beside != source else (source,):
-        for node, facts in _table(path):
+        for node, facts in _table(path, node_column if path == source else None):
             known.setdefault(node, {}).update(facts)
     known = {node: facts for node, facts in known.items() if facts}
     if known:
         artefacts.write_facts(run, known)
 
 
-def _table(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
-    """Yield the first column and the named others of each row; the class is left out."""
+def _table(path: Path, node_column: str | None) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Yield the node and the other columns that have a name of each row; the class is left out."""
     from honlearn.labels import csv_rows
 
     rows = csv_rows(path)
     _, header = next(rows, (0, []))
+    node = header.index(node_column) if node_column in header else 0
+    named = {
+        i: name for i, name in enumerate(header) if i != node and name.strip().casefold() not in _NO_FACT
+    }
     for _, row in rows:
-        named = zip(header[1:], row[1:], strict=False)
-        yield (
-            row[0],
-            {
-                name: value
-                for name, value in named
-                if name.strip() and value.strip() and name.strip().casefold() != "label"
-            },
-        )
+        yield row[node], {name: row[i] for i, name in named.items() if i < len(row) and row[i].strip()}
 
 
 def keep_node_answers(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError
-from honlearn.experiments.artefacts import PairAnswers, keep_data, keep_link_answers
+from honlearn.experiments.artefacts import PairAnswers, keep_link_answers
 from honlearn.experiments.evaluate import ModelSpec, distinct_names
 from honlearn.experiments.link_data import STRICT, LinkData
 from honlearn.experiments.link_metrics import HITS, link_scores
@@ -26,6 +26,7 @@ from honlearn.experiments.link_ranking import HITS as RANKED_HITS
 from honlearn.experiments.link_ranking import candidate_entities, filtered_ranks, pair_scorer, ranking_scores
 from honlearn.experiments.runner import Watch, run_all, threads_for
 from honlearn.experiments.stopwatch import Moment, fit_times
+from honlearn.results.artefacts import write_network
 from honlearn.results.link_tests import keep_test
 from honlearn.results.record import Configuration, DataDigests, Record, Sizes
 from honlearn.results.records import digest_of, network_digest, plain
@@ -197,7 +198,7 @@ def evaluate_links(
     )
     keep_tests(folder, data, jobs)
     if keep_artefacts:
-        keep_data(folder, data.network)
+        write_network(folder, data.network)
     yield from run_all(work, jobs, folder, processes=processes, executor=executor, watch=watch)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from honlearn.errors import HonlearnError, ParameterError, check_choice
-from honlearn.experiments.artefacts import keep_data, keep_inputs
+from honlearn.experiments.artefacts import keep_inputs
 from honlearn.experiments.estimate import Planned, planned
 from honlearn.experiments.evaluate import AUTO, Job, ModelSpec, NodeData, NodeWork, plan
 from honlearn.experiments.folds import Folds
@@ -29,6 +29,7 @@ from honlearn.experiments.selection import best_on_test, points
 from honlearn.experiments.sources import Source
 from honlearn.experiments.spaces import Space, own_space, paper_space
 from honlearn.hon.build import DEFAULT_MAX_ORDER, count_grams
+from honlearn.results.artefacts import write_network
 from honlearn.results.metrics import mean_and_deviation
 from honlearn.results.record import Record
 from honlearn.results.records import Records
@@ -252,7 +253,7 @@ class Bench:
         threads = threads_for(self.how.processes, self.how.executor)
         if self.task == "links":
             work: NodeWork | LinkWork = LinkWork(self._link_data(), folder, threads)
-            keep_data(self.folder, self.source.network)
+            write_network(self.folder, self.source.network)
             keep_tests(self.folder, self._link_data(), [getattr(job, "job", job) for job in jobs])
         else:
             # Every input has the same labelled nodes; a job brings its own network.

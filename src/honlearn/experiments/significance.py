@@ -34,9 +34,9 @@ class Paired:
     p_value: float | None
     p_wilcoxon: float | None
 
-    def verdict(self, score: str = "micro_f1", level: float = LEVEL) -> str:
+    def verdict(self, score: str = "micro_f1") -> str:
         """Return ``"better"``, ``"worse"`` or ``"tie"``, of the first against the second."""
-        unsure = self.pairs < LEAST_PAIRS or self.p_value is None or self.p_value >= level
+        unsure = self.pairs < LEAST_PAIRS or self.p_value is None or self.p_value >= LEVEL
         if unsure or self.difference == 0:
             return "tie"
         higher = self.difference > 0

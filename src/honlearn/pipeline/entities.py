@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Entities whose predictions are explained, and reasons of each kind.
 EXPLAINED, REASONS = 400, 3
+# Reasons of all kinds that stand in one line.
+_IN_WORDS = 3
 BETWEEN = "|"
 
 
@@ -105,9 +107,9 @@ def _without_memory(one: Explanation) -> float | None:
     return next((other.probability for other in one.references if other.name == FIRST_ORDER), None)
 
 
-def reasons_in_words(one: Explanation, most: int = 3) -> str:
+def reasons_in_words(one: Explanation) -> str:
     """Return the strongest reasons in one line: what, by how much, and the paths behind it."""
-    ranked = sorted(one.reasons, key=lambda reason: -abs(one.moved(reason)))[:most]
+    ranked = sorted(one.reasons, key=lambda reason: -abs(one.moved(reason)))[:_IN_WORDS]
     parts = (
         f"{reason.name} {one.moved(reason):+.2f}" + (f" ({reason.support})" if reason.support else "")
         for reason in ranked

@@ -77,6 +77,7 @@ class LearnOptions:
     title: str | None
     command: str
     labels_file: Path | None
+    node_column: str | None
     reports: Reports = field(default_factory=Reports)
 
 
@@ -154,6 +155,7 @@ def learn(
         title,
         command,
         Path(labels) if isinstance(labels, (str, os.PathLike)) else None,
+        node_column,
         reports or Reports(),
     )
     known = None if labels is None else as_labels(labels, label_column, node_column)
@@ -217,7 +219,7 @@ def _with_labels(
         )
     with asked.reports.watch(len(jobs)) as watch:
         validation = validate(data, jobs, folder / RUN, about, asked.processes, watch)
-    keep_facts(folder / RUN, asked.labels_file)
+    keep_facts(folder / RUN, asked.labels_file, asked.node_column)
     asked.reports.step("training on all labelled nodes")
     model = model_folder.fit_in_folder(
         spec,

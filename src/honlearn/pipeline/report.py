@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from honlearn.conformal import check_alpha
+from honlearn.errors import InputError
 from honlearn.reporting.build import check_target, write_report
 from honlearn.results.records import FILE
 from honlearn.writing.atomic import atomic_text
@@ -56,6 +57,10 @@ def report(
     check_alpha("report", alpha)
     target = check_target(path)
     if isinstance(source, (str, os.PathLike)) and not is_model_folder(source):
+        if labels is not None:
+            raise InputError(
+                f"{source}: labels are for the page of a model; a run has those it was made with"
+            )
         return write_report(source, target, facts=nodes, title=title, step=step)
     html = getattr(source, "html", None)  # what learn and evaluate return has its page
     if html is None:

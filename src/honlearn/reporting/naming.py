@@ -22,8 +22,12 @@ def natural(text: str) -> tuple[Any, ...]:
 
 
 def class_order(classes: Iterable[str]) -> list[str]:
-    """Return the classes in the order of the page."""
-    return sorted(classes, key=natural)
+    """Return the classes in the order of the page, whatever order they come in.
+
+    >>> class_order(["01", "1"]) == class_order(["1", "01"])
+    True
+    """
+    return sorted(classes, key=lambda name: (natural(name), name))
 
 
 def class_names(labels: Mapping[str, str], facts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The card of a model as Markdown: the ``README.md`` of its folder.
 
 In: the sections of :mod:`honlearn.tasks.model_card`. Out: text. Names of classes and learners come from data,
-so everything is escaped: a name can make no table, link or HTML.
+so everything is escaped: a name can make no table and no HTML, and no link but of an address written out.
 """
 
 from __future__ import annotations

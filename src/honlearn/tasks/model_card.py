@@ -8,7 +8,7 @@ A section that a model has nothing for is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -132,15 +132,23 @@ def _member(row: Fields, kernel: float) -> dict[str, Any]:
     """Return one component of a bag; its share is of the whole prediction, beside the kernel's."""
     learners = [Fields(one, row.where, advice=row.advice) for one in row.items("learners")]
     epochs = row.integers("epochs", 0)
-    powers = {one.mapping("parameters").values.get("edge_power") for one in learners}
     return {
         "learner": ", ".join(one.text("object").lower() for one in learners),
-        "edge_power": next((value for value in powers if isinstance(value, (int, float))), None),
+        "edge_power": _powers(learners),
         "network": row.text("network"),
         "learners": row.integer("n_learners", 1),
         "epochs": sum(epochs) / len(epochs) if epochs else None,
         "share": (1 - kernel) * row.number("share", 0, 1),
     }
+
+
+def _powers(learners: Sequence[Fields]) -> float | str | None:
+    """Return the edge power of learners; where they have several, all of them as a text."""
+    given = (one.mapping("parameters").values.get("edge_power") for one in learners)
+    powers = list(dict.fromkeys(value for value in given if isinstance(value, (int, float))))
+    if len(powers) > 1:
+        return ", ".join(f"{power:g}" for power in powers)
+    return powers[0] if powers else None
 
 
 def _row(row: Fields) -> dict[str, Any]:

@@ -52,9 +52,10 @@ class Training(BaseEstimator):  # type: ignore[misc]
     do not read it.)
 
     None means, for nodes: batches of an eighth of the examples, 16 to 512; 100 epochs, a patience of 5, 0.25
-    held back, refit 0.5. For links: batches of a 48th of the pairs, 32 to 2048; as many epochs as let two
-    million pairs pass, 8 to 50; a patience of 5, 0.1 held back, no refit. A learner may have defaults of its
-    own: GCN and GAT take all examples in one batch.
+    held back, refit 0.5. For links: a patience of 5, 0.1 held back, no refit; in folds, the default of
+    :class:`DGELinkPredictor`, a fold in a batch and 40 epochs; else batches of a 48th of the pairs, 32 to
+    2048, and as many epochs as let two million pairs pass, 8 to 50. A learner may have defaults of its own:
+    GCN and GAT take all examples in one batch.
 
     Parameters
     ----------

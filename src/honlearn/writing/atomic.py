@@ -62,9 +62,12 @@ def atomic_binary(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def atomic_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
-    """Yield a UTF-8 text file that becomes `path` at the end; line ends are written as they are."""
+    """Yield a UTF-8 text file that becomes `path` at the end; line ends are written as they are.
+
+    Bytes of a file's name that are no UTF-8 are written as JSON escapes such as ``\\udcff``.
+    """
     with atomic_binary(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        text = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="")
         try:
             yield text
             text.flush()

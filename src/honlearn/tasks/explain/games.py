@@ -70,12 +70,12 @@ class Answered:
         mixed = [np.einsum("r,arsd->asd", w, rows) for w, rows in zip(weights, self.rows, strict=True)]
         return self._pooled(mixed)
 
-    def relatives_proba(self, kept: Sequence[NDArray[np.float64]], coalition: int = 0) -> Proba:
-        """Return the probabilities under other weights of the relatives, of each part [B, R]: [B, C]."""
-        mixed = [
-            np.einsum("br,ard->abd", w, rows[:, :, coalition])
-            for w, rows in zip(kept, self.rows, strict=True)
-        ]
+    def relatives_proba(self, kept: Sequence[NDArray[np.float64]]) -> Proba:
+        """Return the probabilities under other weights of the relatives, of each part [B, R]: [B, C].
+
+        The relatives read the first coalition that was asked for.
+        """
+        mixed = [np.einsum("br,ard->abd", w, rows[:, :, 0]) for w, rows in zip(kept, self.rows, strict=True)]
         return self._pooled(mixed)
 
     def path_effects(self, part: int, relative: int) -> Proba:
