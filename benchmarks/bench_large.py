@@ -3,10 +3,11 @@
     python benchmarks/bench_large.py [--scale 1] [--only fit,million,steps,vectors] [--json FILE]
 
 `fit` trains 16 learners on a network of 192,000 nodes and 8 million edges, `million` on a million entities,
-each for few epochs in a process of its own: CPU seconds, the measured peak, the estimate, and how many
-learners trained at a time. `steps` is the time of one sampled step of one learner on 100,000 and on a million
-entities. `vectors` compares path vectors by sketching with exact ones: time, and the share of the squares of
-the singular values that they hold. Sizes are times the scale.
+each for few epochs in a process of its own, from sampled neighbourhoods: CPU seconds, the peak of the whole
+fit (path vectors among it), the peak of the training beside its estimate, the peak of a prediction for every
+entity, and how many learners trained at a time. `steps` is the time of one sampled step of one learner on
+100,000 and on a million entities. `vectors` compares path vectors by sketching with exact ones: time, and
+the share of the squares of the singular values that they hold. Sizes are times the scale.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from honlearn.engine.optimizer import Adam
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble import memory
 from honlearn.ensemble.ensemble import Architecture, Ensemble, surroundings
+from honlearn.ensemble.node_model import NodeModel
 from honlearn.hon import embedding
 from honlearn.hon.edgelist import from_edges
 from honlearn.learners import SAGE
@@ -73,27 +75,60 @@ def fit_here(name: str, scale: float, learners: int, limit: str | None) -> dict[
     before = memory.resident_memory()
     _reset_peak()
     training = hl.Training(max_epochs=2, patience=2, memory=limit)
-    model = hl.DGEClassifier(hon, "sage", n_learners=learners, training=training, n_threads=1, random_state=0)
-    told: list[memory.Estimate] = []
-    estimate = memory.estimate
-
-    def kept(*given: Any) -> memory.Estimate:
-        told.append(estimate(*given))
-        return told[-1]
-
-    memory.estimate = kept
+    given = {"n_learners": learners, "training": training, "n_threads": 1, "random_state": 0}
+    model = hl.DGEClassifier(hon, SAGE(fan_outs=(64, 1)), **given)
+    measured = _Measured()
     started = time.process_time()
-    model.fit([hon.vocabulary.names[i] for i in nodes], labels)
-    sizes = memory.group_size(told[0], limit, "DGEClassifier", True) or learners
+    with measured:
+        model.fit([hon.vocabulary.names[i] for i in nodes], labels)
+    fitted = time.process_time()
+    peak = max(measured.peaks[0], measured.peaks[1], _peak())
+    _reset_peak()
+    model.predict_proba(list(hon.vocabulary.names))
     return {
         "what": f"{name}: {hon.n_entities:,} entities, {hon.n_nodes:,} nodes, {hon.n_edges:,} edges",
         "learners": learners,
-        "cpu_s": round(time.process_time() - started, 1),
-        "peak_mb": round(_peak() / 1e6),
+        "at_a_time": measured.size,
+        "cpu_s": round(fitted - started, 1),
+        "peak_mb": round(peak / 1e6),
         "before_mb": round(before / 1e6),
-        "estimate_mb": round((before + told[0].total(sizes)) / 1e6),
+        "training_mb": round(measured.peaks[1] / 1e6),
+        "estimate_mb": round(measured.estimate / 1e6),
+        "predict_cpu_s": round(time.process_time() - fitted, 1),
+        "predict_mb": round(_peak() / 1e6),
         "notes": "; ".join(model.notes_),
     }
+
+
+class _Measured:
+    """Inside the block: the peaks before a training and in it, and what was estimated for it."""
+
+    def __init__(self) -> None:
+        self.peaks: list[int] = []
+        self.estimate = self.size = 0
+
+    def __enter__(self) -> None:
+        self._fit, self._asked = NodeModel.fit, memory.group_size
+
+        def asked(found: memory.Estimate, *given: Any) -> int | None:
+            size = self._asked(found, *given)
+            self.size = size or found.n_learners
+            self.estimate = memory.resident_memory() + found.total(self.size)
+            return size
+
+        def fit(*given: Any) -> Any:
+            self.peaks.append(_peak())
+            _reset_peak()
+            try:
+                return self._fit(*given)
+            finally:
+                self.peaks.append(_peak())
+                _reset_peak()
+
+        memory.group_size, NodeModel.fit = asked, fit  # type: ignore[method-assign, assignment]
+
+    def __exit__(self, *given: object) -> None:
+        memory.group_size, NodeModel.fit = self._asked, self._fit  # type: ignore[method-assign]
 
 
 def _reset_peak() -> None:

@@ -89,8 +89,8 @@ def _memory(row: dict[str, Any]) -> str:
     name, _, sizes = str(row["what"]).partition(": ")
     return (
         f"A {name} of {row['learners']} learners on {sizes}: peak {row['peak_mb']:,} MB, of which "
-        f"{row['before_mb']:,} MB were there before it; estimated {row['estimate_mb']:,} MB; "
-        f"{row['cpu_s']:,} CPU s for few epochs."
+        f"{row['before_mb']:,} MB were there before it; of the training {row['training_mb']:,} MB, estimated "
+        f"{row['estimate_mb']:,} MB; {row['cpu_s']:,} CPU s for few epochs."
     )
 
 

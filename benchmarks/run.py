@@ -45,7 +45,8 @@ def machine() -> dict[str, Any]:
 def memory_row(scale: float, learners: int) -> dict[str, Any]:
     """Return the peak memory of a fit on a large network, and what was estimated before it."""
     row = bench_large.fit_apart("fit", scale, learners, None)
-    return {name: row[name] for name in ("what", "learners", "cpu_s", "peak_mb", "before_mb", "estimate_mb")}
+    kept = ("what", "learners", "cpu_s", "peak_mb", "before_mb", "training_mb", "estimate_mb")
+    return {name: row[name] for name in kept}
 
 
 def shown(rows: list[Row]) -> str:
@@ -85,7 +86,11 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
         points = ", ".join(f"{size:,.0f}: {cpu:g}" for size, cpu in zip(curve.sizes, curve.cpu, strict=True))
         print(f"{curve.what} ({curve.unit} by {curve.size_name}) {points}; exponent {curve.exponent}")
     memory = memory_row(large, options.learners)
-    print("{what}, {learners} learners: peak {peak_mb:,} MB, estimated {estimate_mb:,} MB".format(**memory))
+    print(
+        "{what}, {learners} learners: training {training_mb:,} MB, estimated {estimate_mb:,} MB".format(
+            **memory
+        )
+    )
     found: dict[str, Any] = {
         "scale": options.scale,
         "training_scale": steps,

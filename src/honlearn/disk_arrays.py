@@ -1,4 +1,4 @@
-"""Arrays on disk, for counts that do not fit the memory that they may take.
+"""Arrays on disk: counts, and weights of learners, that do not fit the memory that they may take.
 
 In: arrays, one after another. Out: any slice of what was appended, read or mapped. The files have no names,
 so that whatever ends the process (an error, Ctrl-C, a kill) leaves nothing behind; they lie where the system
@@ -11,11 +11,13 @@ import ctypes
 import errno
 import mmap
 import os
+import shutil
 import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from honlearn.errors import InputError
 from honlearn.sizes import shown_size
 
 BLOCK = 1 << 20
+_IN_MEMORY = ("tmpfs", "ramfs")
 
 
 class DiskArray:
@@ -176,17 +179,39 @@ def gather(array: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
     return found
 
 
+def room() -> int:
+    """Return how many bytes temporary files may take beside memory: 0 where they lie in memory themselves."""
+    folder = Path(tempfile.gettempdir())
+    try:
+        free, mounts = shutil.disk_usage(folder).free, Path("/proc/mounts").read_text()
+    except OSError:
+        return 0
+    return 0 if _kind_of_disk(folder.resolve(), mounts) in _IN_MEMORY else free
+
+
+def _kind_of_disk(folder: Path, mounts: str) -> str:
+    """Return the kind of file system that a folder is on, by the system's list of what is mounted where.
+
+    >>> _kind_of_disk(Path("/tmp/x"), "a / ext4 rw 0 0\\nb /tmp tmpfs rw 0 0\\nc /tm ext4 rw 0 0\\n")
+    'tmpfs'
+    """
+    rows = [line.split() for line in mounts.splitlines()]
+    # Of two at one place, the later one is seen.
+    above = [(len(Path(row[1]).parts), place, row[2]) for place, row in enumerate(rows) if len(row) > 2]
+    above = [one for one in above if folder.is_relative_to(rows[one[1]][1])]
+    return max(above)[2] if above else ""
+
+
 def _refused(error: OSError, written: int) -> InputError:
     folder = tempfile.gettempdir()
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return InputError(
-            f"{folder}: the disk is full after {shown_size(written)} of counts in a temporary file; "
-            "free some space, set TMPDIR to a folder on another disk, or allow more --memory"
+            f"{folder}: the disk is full after {shown_size(written)} in a temporary file; "
+            "free some space, set TMPDIR to a folder on another disk, or allow more memory"
         )
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return InputError(
-            f"{folder}: too many temporary files are open; raise the limit (ulimit -n), or allow more "
-            "--memory"
+            f"{folder}: too many temporary files are open; raise the limit (ulimit -n), or allow more memory"
         )
     reason = os.strerror(error.errno) if error.errno else error
     return InputError(f"{folder}: no temporary file can be written there: {reason}; set TMPDIR to a folder")

@@ -51,6 +51,7 @@ MEMORY = {
     "cpu_s": 1.0,
     "peak_mb": 300,
     "before_mb": 200,
+    "training_mb": 300,
     "estimate_mb": 310,
 }
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +24,9 @@ FOUND = Estimate(n_learners=16, shared=100 * MEGABYTE, kept=10 * MEGABYTE, worki
 def test_totals_hold_the_weights_of_all_learners_and_the_work_of_a_group() -> None:
     assert FOUND.total(16) == (100 + 16 * 50) * MEGABYTE
     assert FOUND.total(2) == (100 + 16 * 10 + 2 * 50) * MEGABYTE
+    waiting = replace(FOUND, on_disk=True)
+    assert waiting.total(16) == FOUND.total(16)
+    assert waiting.total(2) == (100 + 2 * 50) * MEGABYTE
 
 
 @pytest.mark.parametrize(("limit", "size"), [(900, 16), (899, 12), (310, 1), (309, 0)])
@@ -46,6 +53,14 @@ def test_a_bag_is_trained_in_groups_and_others_are_refused(monkeypatch: pytest.M
         InputError, match=r"900 MB of memory, one at a time 310 MB; 50 MB are allowed.*fan_out"
     ):
         group_size(FOUND, "100MB", "It", apart=True)
+    waiting = replace(FOUND, on_disk=True)
+    assert group_size(waiting, "500MB", "It", apart=True) == 7
+    with pytest.raises(
+        InputError, match=r"one at a time 310 MB;.*, make widths or n_learners .*TMPDIR.*160 MB"
+    ):
+        group_size(FOUND, "100MB", "It", apart=True)
+    with pytest.raises(InputError, match=r"one at a time 150 MB;.*, make widths smaller, or raise memory"):
+        group_size(waiting, "100MB", "It", apart=True)
     with pytest.raises(ParameterError, match=r"'training.memory' parameter of It must be a size"):
         group_size(FOUND, "lots", "It", apart=True)
 
@@ -71,3 +86,14 @@ def test_control_groups_limit_what_is_available(tmp_path: Path) -> None:
     for name, text in (("limit_in_bytes", "900"), ("usage_in_bytes", "950"), ("stat", "")):
         (old / f"memory.{name}").write_text(text)
     assert memory._of_control_group(tmp_path) == [0]
+
+
+def test_an_estimate_is_near_the_measured_peak() -> None:
+    folder = Path(__file__).resolve().parents[2] / "benchmarks"
+    code = "import json, bench_large as b; print(json.dumps(b.fit_here('million', 0.06, 2, '1GB')))"
+    made = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=folder
+    )
+    row = json.loads(made.stdout.splitlines()[-1])
+    assert row["at_a_time"] == 1
+    assert abs(row["estimate_mb"] - row["training_mb"]) < 0.15 * row["training_mb"]

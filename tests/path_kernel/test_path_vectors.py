@@ -48,6 +48,25 @@ def test_two_steps_are_chosen_where_one_is_uninformative() -> None:
     assert fit_kernel(near, known, 2, 0).loss > 0.5
 
 
+def test_vectors_of_one_step_are_made_once_where_no_more_are_followed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hon, nodes = two_steps()
+    known = example((np.arange(len(nodes)) >= len(nodes) // 2).astype(np.int64), nodes)
+    made: list[tuple[int, float]] = []
+    make = module.embedding
+
+    def noted(ahead: Any, dimensions: int, smoothing: float) -> Any:
+        made.append((dimensions, smoothing))
+        return make(ahead, dimensions, smoothing)
+
+    monkeypatch.setattr(module, "embedding", noted)
+    monkeypatch.setattr(embedding, "_MOST", 0)
+    learned, chosen = choose_vectors(hon, known, 2, 0)
+    assert (learned.reach, chosen.reach) == (1, 1)
+    assert len(made) == len(set(made))
+
+
 def test_steps_are_counted_once_for_each_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     hon, nodes = two_steps()
     known = example((np.arange(len(nodes)) >= len(nodes) // 2).astype(np.int64), nodes)

@@ -35,6 +35,7 @@ from honlearn.ensemble.learner_training import (
     train_learners,
 )
 from honlearn.ensemble.loop import State, TrainingLoop, TrainingOptions
+from honlearn.ensemble.stacked_states import StackedStates
 from honlearn.ensemble.training import Held
 
 Loop = TypeVar("Loop", bound=TrainingLoop)
@@ -109,7 +110,7 @@ def fit_ensemble(
     parts, results, history = parts_of(shape, learners), [], []
     for part in parts:
         given = options[part.kind or 0]
-        one = gathered(groups.each(train_learners, groups.of(part), given), part)
+        one = gathered(groups.each(train_learners, groups.of(part), given), part, groups.is_short)
         kind = {} if part.kind is None else {"kind": part.shape.kinds[0].kind}
         history += [{**row, **kind} for row in one.history]
         results.append(one)
@@ -123,35 +124,25 @@ def fit_ensemble(
     return Fitted(merged_state(parts, states), history, epochs, held, searched)
 
 
-def gathered(groups: Iterable[TrainedLearners], part: Part) -> TrainedLearners:
+def gathered(groups: Iterable[TrainedLearners], part: Part, is_short: bool = False) -> TrainedLearners:
     """Return the learners of all groups of a part as if they had been trained together.
 
-    Groups are trained as they are asked for; each is copied to its place before the next begins, so that no
-    more than one is there twice.
+    Groups are trained as they are asked for; each is put beside those before it when the next begins, where
+    memory `is_short` on disk.
     """
     found: list[TrainedLearners] = []
-    state: State = {}
-    searched: State = {}
+    states = StackedStates(len(part.learners), is_short), StackedStates(len(part.learners), is_short)
     for one in groups:
         if len(one.learners) == len(part.learners):
             return one
-        place, size = sum(len(before.learners) for before in found), len(part.learners)
-        _place(state, one.state, place, size)
-        _place(searched, one.searched, place, size)
+        states[0].append(one.state)
+        states[1].append(one.searched)
         found.append(one)
+    state, searched = (stacked.whole() for stacked in states)
     epochs = np.concatenate([one.epochs for one in found])
     curves = [row for one in found for row in one.curves]
     held = joined_held([one.held for one in found])
     return TrainedLearners(part.learners, state, epochs, curves, held, searched)
-
-
-def _place(whole: State, some: State, start: int, size: int) -> None:
-    """Move the weights of some learners to their place among all of them."""
-    for name in list(some):
-        tensor = some.pop(name)
-        if name not in whole:
-            whole[name] = torch.empty((size, *tensor.shape[1:]), dtype=tensor.dtype)
-        whole[name][start : start + len(tensor)] = tensor
 
 
 def search_only(
@@ -193,7 +184,7 @@ def refit_only(
     if not searches(given):
         return Fitted(whole.state, history, np.array(whole.best_epochs[0], np.int64), every.held, searched)
     found = groups.each(refit_learners, groups.of(part), given, lambda group: whole.only(group.learners))
-    one = gathered(found, part)
+    one = gathered(found, part, groups.is_short)
     history += [row for row in one.history if row["phase"] == "refit"]
     return Fitted(one.state, history, one.epochs, every.held, searched)
 

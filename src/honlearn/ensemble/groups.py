@@ -44,6 +44,11 @@ class Groups:
     make: MakeTrainer
     size: int | None = None
 
+    @property
+    def is_short(self) -> bool:
+        """Whether groups are small because memory is short."""
+        return self.size is not None
+
     def of(self, part: Part) -> list[Part]:
         """Return the groups that a part is trained in."""
         return groups_of(part, self.size)

@@ -160,10 +160,12 @@ def refit_learners(
         return TrainedLearners(part.learners, found.state, before, found.curves, found.held, searched)
     schedule = refit_schedule(found.best_epochs, options.refit)
     given = dataclasses.replace(options, checkpoint=part.path(options.checkpoint, "refit"))
+    if options.restart:
+        found.state.clear()
     trainer = make(part, given, schedule, part.mark("refit"))
     if not options.restart:
         trainer.module.load_state_dict(found.last or found.state)
-    found.state.clear()
+        found.state.clear()
     state = {name: tensor.cpu() for name, tensor in trainer.fit().items()}
     if part.is_group:
         trainer.save()

@@ -250,8 +250,13 @@ class TrainingLoop:
         for place in places:
             at.best_epoch[at.active[place]] = at.epoch
         state = self.module.state_dict()
-        if not self.best or len(places) == len(at.best):
+        if not self.best:
             self.best = {name: tensor.detach().clone() for name, tensor in state.items()}
+            return
+        if len(places) == len(at.best):
+            # Into the copy that is there: two of a large table would be the peak of a training.
+            for name, tensor in state.items():
+                self.best[name].copy_(tensor)
             return
         for name, tensor in state.items():
             self.best[name][[at.active[place] for place in places]] = tensor[places]

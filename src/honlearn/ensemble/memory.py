@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from honlearn.disk_arrays import room
 from honlearn.engine.sampled import ROW_WISE_FROM
 from honlearn.engine.weights import Features
 from honlearn.ensemble.ensemble import Architecture, count_parameters, empty_ensemble
@@ -35,16 +36,18 @@ class Estimate:
     """Bytes that a training takes: `shared` by all learners, `kept` and `working` by each.
 
     `kept` is the weights of a learner, which stay until the end; `working` is there while it is trained.
+    `on_disk`: in a training in groups, learners that are done wait on disk.
     """
 
     n_learners: int
     shared: int
     kept: int
     working: int
+    on_disk: bool = False
 
     def total(self, group: int) -> int:
         """Return the bytes of a training in groups of so many learners."""
-        held = self.n_learners if group < self.n_learners else 0
+        held = self.n_learners if group < self.n_learners and not self.on_disk else 0
         return self.shared + held * self.kept + group * (self.kept + self.working)
 
     def group_size(self, limit: int) -> int:
@@ -67,7 +70,8 @@ def estimate(
         _of_kind(network, shape, kind, features, n_examples, given)
         for kind, given in zip(shape.kinds, options, strict=True)
     ]
-    return max(found, key=lambda one: one.total(1))
+    most = max(found, key=lambda one: one.total(1))
+    return replace(most, on_disk=room() > most.n_learners * most.kept)
 
 
 def _of_kind(
@@ -133,10 +137,22 @@ def group_size(found: Estimate, memory: object, owner: str, apart: bool, process
         alone = f", one at a time {shown_size(found.total(1))}" if apart and found.n_learners > 1 else ""
         raise InputError(
             f"{owner}: {found.n_learners} learners need {shown_size(needed)} of memory{alone}; "
-            f"{shown_size(max(limit, 0))} are {what} beside what is loaded. Sample neighbourhoods "
-            "(learner=SAGE(fan_outs=(64, 1))), make widths or n_learners smaller, or raise memory."
+            f"{shown_size(max(limit, 0))} are {what} beside what is loaded. {_advice(found, apart)}"
         )
     return None if size == found.n_learners else size
+
+
+def _advice(found: Estimate, apart: bool) -> str:
+    smaller, disk = "widths or n_learners", ""
+    if apart and found.on_disk:
+        smaller = "widths"
+    elif apart:
+        size = shown_size(found.n_learners * found.kept)
+        disk = f"let TMPDIR be on a disk with {size} of room, where learners that are done can wait, "
+    return (
+        f"Sample neighbourhoods (learner=SAGE(fan_outs=(64, 1))), make {smaller} smaller, {disk}"
+        "or raise memory."
+    )
 
 
 def resident_memory() -> int:

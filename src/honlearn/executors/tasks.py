@@ -92,11 +92,25 @@ def pickled(value: Any) -> bytes:
     Functions and classes of the user's script or notebook, and lambdas, are sent by value: other processes
     do not run that script.
     """
+    return _pickled(value, None)
+
+
+def pickled_apart(value: Any) -> tuple[bytes, list[memoryview]]:
+    """Return a value as :func:`pickled`, but the memory of its arrays as it is and not copied."""
+    apart: list[pickle.PickleBuffer] = []
+    content = _pickled(value, apart)
+    return content, [one.raw() for one in apart]
+
+
+def _pickled(value: Any, apart: list[pickle.PickleBuffer] | None) -> bytes:
     import cloudpickle
 
+    keep = None if apart is None else apart.append
     try:
-        return bytes(cloudpickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
+        return bytes(cloudpickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=keep))
     except Exception as error:  # what pickling raises is of any kind
+        if apart is not None:
+            apart.clear()
         return pickle.dumps(Failure(unforeseen(error)), protocol=pickle.HIGHEST_PROTOCOL)
 
 

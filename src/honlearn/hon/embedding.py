@@ -24,6 +24,10 @@ from honlearn.hon.network import HigherOrderNetwork
 # Pairs of entities that are held at most; a network with more is looked at one step ahead only.
 _MOST = 50_000_000
 _NOISE = 1e-9
+# Entries whose information is computed at once.
+_BLOCK = 1 << 22
+# Rows that are brought to a length of 1 at once.
+_ROWS = 1 << 16
 # Above so many rows, and up to so many dimensions, vectors are sketched, not computed to the last place.
 SKETCHED_ABOVE, _MOST_SKETCHED = 10_000, 512
 _MORE_COLUMNS, _KRYLOV_STEPS, _SKETCH_SEED, _SKETCH_NOISE = 16, 5, 0, 1e-5
@@ -80,14 +84,19 @@ def column_shares(counts: Sparse | sparse.coo_array[Any], smoothing: float) -> N
 
 def information(counts: Sparse | sparse.csc_array[Any], smoothing: float) -> Sparse:
     """Return the positive pointwise mutual information of counts [V, V], with smoothed columns, as CSR."""
-    entries = counts.tocoo()
+    matrix = counts.tocsr(copy=True).astype(np.float64, copy=False)
+    entries = matrix.tocoo(copy=False)
     rows = np.asarray(entries.sum(1)).ravel()
     columns = column_shares(entries, smoothing)
-    values = np.log(entries.data / (rows[entries.row] * columns[entries.col]))
+    values = matrix.data
+    for start in range(0, len(values), _BLOCK):
+        some = slice(start, start + _BLOCK)
+        chance = rows[entries.row[some]] * columns[entries.col[some]]
+        values[some] = np.log(values[some] / chance)
     # Pairs that are met as often as expected by chance have 0, but for rounding.
-    kept = values > _NOISE
-    ends = (entries.row[kept], entries.col[kept])
-    return sparse.csr_array((values[kept], ends), shape=counts.shape)
+    values[~(values > _NOISE)] = 0.0
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def factors(
@@ -98,7 +107,7 @@ def factors(
     d is `dimensions`, or fewer if there are no more; largest first. The sign of a pair of vectors is free:
     the largest number of U is made positive. Without `both` the second may be empty.
     """
-    if matrix.shape[0] > SKETCHED_ABOVE and dimensions <= _MOST_SKETCHED:
+    if _is_sketched(matrix.shape[0], dimensions):
         left, values, right = sketched(matrix, dimensions, both)
     else:
         find = _leading if dimensions < matrix.shape[0] // 2 else _all
@@ -107,8 +116,15 @@ def factors(
     left, values, right = left[:, kept], values[kept], right[kept].T
     # Where the rank is less, rounding errors stand for vectors that are not there.
     values = np.where(values > _NOISE * values[0], values, 0.0)
-    scale = np.sign(left[np.abs(left).argmax(0), np.arange(len(kept))]) * np.sqrt(values)
-    return left * scale, right * scale
+    largest = [np.abs(column).argmax() for column in left.T]
+    scale = np.sign(left[largest, np.arange(len(kept))]) * np.sqrt(values)
+    # In place: of a million entities, a copy is a gigabyte.
+    left *= scale
+    return left, right * scale
+
+
+def _is_sketched(size: int, dimensions: int) -> bool:
+    return size > SKETCHED_ABOVE and dimensions <= _MOST_SKETCHED
 
 
 def _all(matrix: Sparse, dimensions: int) -> _Factors:
@@ -145,7 +161,7 @@ def sketched(matrix: Sparse, dimensions: int, both: bool = True) -> _Factors:
     """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    ahead = matrix.astype(np.float32)
+    ahead = matrix.astype(np.float32, copy=False)
     back = ahead.T.tocsr()
     size, width = matrix.shape[0], dimensions + min(_MORE_COLUMNS, dimensions)
     block = np.random.default_rng(_SKETCH_SEED).standard_normal((size, width), np.float32)
@@ -157,14 +173,16 @@ def sketched(matrix: Sparse, dimensions: int, both: bool = True) -> _Factors:
             block = _orthonormal(ahead @ (back @ block))
             blocks = [*blocks, block][-most:]
         basis = block if len(blocks) == 1 else _orthonormal(np.hstack(blocks))
+        blocks.clear()
         small = back @ basis
         squares, turn = np.linalg.eigh((small.T @ small).astype(np.float64))
+        small = small if both else small[:0].copy()
         turn = turn[:, ::-1][:, :dimensions].astype(np.float32)
         values = np.sqrt(np.maximum(squares[::-1][:dimensions], 0))
         # Of a lower rank, rounding errors in float32 stand for vectors that are not there.
         values = np.where(values > _SKETCH_NOISE * values[0], values, 0.0)
         left = (basis @ turn).astype(np.float64)
-        right = (small @ turn if both else small[:0] @ turn).astype(np.float64)
+        right = (small @ turn).astype(np.float64)
     return left, values, (right / np.where(values > 0, values, 1.0)).T
 
 
@@ -182,8 +200,13 @@ def _orthonormal(columns: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return each row at a length of 1; one without any length stays as it is."""
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(length > 1e-9, length, 1.0))
+    out = np.empty_like(rows)
+    # By blocks: of a million rows, the squares that are summed would be a gigabyte.
+    for start in range(0, len(rows), _ROWS):
+        some = rows[start : start + _ROWS]
+        length = np.linalg.norm(some, axis=1, keepdims=True)
+        np.divide(some, np.where(length > 1e-9, length, 1.0), out=out[start : start + _ROWS])
+    return out
 
 
 def path_embedding(
@@ -219,7 +242,11 @@ def steps_to_others(network: HigherOrderNetwork, reach: int) -> Sparse:
 
 def embedding(ahead: Sparse, dimensions: int, smoothing: float) -> NDArray[np.float64]:
     """Return :func:`path_embedding` from the steps to others [V, V]: many, where they are counted once."""
-    both = sparse.hstack([information(steps, smoothing) for steps in (ahead, ahead.T)]).tocsr()
+    # What is sketched is read in float32, and takes half of the memory.
+    kind = np.float32 if _is_sketched(ahead.shape[0], dimensions) else np.float64
+    sides = [information(steps, smoothing).astype(kind, copy=False) for steps in (ahead, ahead.T)]
+    both = sparse.hstack(sides).tocsr()
+    del sides
     if both.nnz == 0:
         return np.zeros((ahead.shape[0], min(dimensions, ahead.shape[0])))
     vectors = factors(both, dimensions, both=False)[0]

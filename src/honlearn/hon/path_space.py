@@ -42,9 +42,10 @@ class PathSpace(NamedTuple):
         real = values > _NOISE * values.max(initial=0)
         scale = np.divide(1.0, np.square(values), out=np.zeros_like(values), where=real)
         sides = (ahead, ahead.T.tocsr())
-        loadings = [information(steps, smoothing).T @ (vectors * scale) for steps in sides]
+        scaled = vectors * scale
+        loadings = [np.asarray(information(steps, smoothing).T @ scaled, np.float32) for steps in sides]
         shares = [column_shares(steps, smoothing) for steps in sides]
-        return cls(reach, smoothing, np.array(shares, np.float32), np.array(loadings, np.float32))
+        return cls(reach, smoothing, np.array(shares, np.float32), np.array(loadings))
 
     @property
     def n_entities(self) -> int:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from honlearn.ensemble.examples import Examples
-from honlearn.hon.embedding import embedding, steps_to_others, unit
+from honlearn.hon.embedding import Sparse, embedding, steps_to_others, unit
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.path_space import PathSpace
 from honlearn.path_kernel.calibration import Rows
@@ -92,7 +92,8 @@ def choose_vectors(
     # On several threads sums come out in another order, and with them the last bits.
     with threadpool_limits(1), ThreadPoolExecutor(n_threads) as pool:
         compared = _Comparison(network, examples, n_classes, {} if one_step is None else one_step)
-        found = list(pool.map(lambda steps: compared.best(*steps), _STEPS))
+        tried = dict.fromkeys((compared.followed(reach), smoothing) for reach, smoothing in _STEPS)
+        found = list(pool.map(lambda steps: compared.best(*steps), tried))
     ordered = sorted(found, key=lambda one: one[1].loss)
     least = ordered[0][0]
     learned = next(vectors for losses, vectors in found if _is_within_noise(losses - least))
@@ -109,12 +110,20 @@ class _Comparison:
         self, network: HigherOrderNetwork, examples: Examples, n_classes: int, one_step: OneStep
     ) -> None:
         self.examples, self.n_classes, self.one_step = examples, n_classes, one_step
-        self.ahead = {reach: steps_to_others(network, reach) for reach in {reach for reach, _ in _STEPS}}
+        self.ahead = {1: steps_to_others(network, 1)}
+        for reach in sorted({reach for reach, _ in _STEPS} - {1}):
+            further = steps_to_others(network, reach)
+            if not _is_same(further, self.ahead[1]):
+                self.ahead[reach] = further
         self.most = max(network.n_entities // 2, 1)
         near, digest = self.ahead[1], hashlib.sha256(str(n_classes).encode())
         for array in (near.indptr, near.indices, near.data, *examples.arrays()):
             digest.update(array.tobytes())
         self.mark = digest.hexdigest()
+
+    def followed(self, reach: int) -> int:
+        """Return how far steps are followed: on large networks, and where none goes on, one step only."""
+        return reach if reach in self.ahead else 1
 
     def best(self, reach: int, smoothing: float) -> tuple[Rows, Vectors]:
         """Return the losses [n] and the vectors of the length with the least."""
@@ -133,6 +142,11 @@ class _Comparison:
             found = min(kernel.fits(_PENALTIES), key=lambda fit: fit.loss)
             tried.append((found.losses, Vectors(reach, smoothing, every[:, :length], found.loss)))
         return min(tried, key=lambda one: one[1].loss)
+
+
+def _is_same(one: Sparse, other: Sparse) -> bool:
+    pairs = zip((one.indptr, one.indices, one.data), (other.indptr, other.indices, other.data), strict=True)
+    return one.nnz == other.nnz and all(np.array_equal(a, b) for a, b in pairs)
 
 
 def _is_within_noise(differences: Rows) -> bool:

@@ -59,9 +59,12 @@ def sampled_note(before: Sequence[Learner], after: Sequence[Learner], network: H
 
 def group_note(found: Estimate, size: int) -> str:
     """Return a sentence that tells of groups."""
+    waiting = (
+        f"; {shown_size(found.n_learners * found.kept)} of weights wait on disk" if found.on_disk else ""
+    )
     return (
         f"{found.n_learners} learners would need {shown_size(found.total(found.n_learners))}: trained "
-        f"{size} at a time, {shown_size(found.total(size))}"
+        f"{size} at a time, {shown_size(found.total(size))}{waiting}"
     )
 
 
