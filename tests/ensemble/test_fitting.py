@@ -16,7 +16,7 @@ from honlearn.ensemble.ensemble import Architecture, Ensemble
 from honlearn.ensemble.examples import Examples
 from honlearn.ensemble.fitting import Searched, joined_held, refit_schedule
 from honlearn.ensemble.loop import State, TrainingOptions
-from honlearn.ensemble.node_model import NodeModel
+from honlearn.ensemble.node_model import NodeModel, Plan
 from honlearn.ensemble.training import Trainer
 from honlearn.learners import SAGE
 from honlearn.sampling import RelativeSampler
@@ -69,7 +69,7 @@ def epochs_of(fitted: Any) -> list[int]:
 
 
 def test_learners_go_on_from_the_weights_of_their_best_epoch(begun: list[Any]) -> None:
-    fitted = model().fit(RUN, examples(), [OPTIONS], mark)
+    fitted = model().fit(Plan(RUN, examples(), [OPTIONS], mark))
     (nothing, _, found), (schedule, start, end) = begun
     assert nothing is None
     assert same(start, found)
@@ -84,7 +84,7 @@ def test_learners_go_on_from_the_weights_of_their_best_epoch(begun: list[Any]) -
 
 def test_a_restart_begins_anew(begun: list[Any]) -> None:
     options = dataclasses.replace(OPTIONS, restart=True, refit=1.0)
-    fitted = model().fit(RUN, examples(), [options], mark)
+    fitted = model().fit(Plan(RUN, examples(), [options], mark))
     (_, before, _), (schedule, start, end) = begun
     fresh = Ensemble(model().shape, 5, range(5)).state_dict()
     assert same(before, fresh)
@@ -94,7 +94,7 @@ def test_a_restart_begins_anew(begun: list[Any]) -> None:
 
 
 def test_draws_of_a_bag_star_go_on_from_the_last_one(begun: list[Any]) -> None:
-    model("bag", shared=True, n_learners=3).fit(RUN, examples(), [OPTIONS], mark)
+    model("bag", shared=True, n_learners=3).fit(Plan(RUN, examples(), [OPTIONS], mark))
     (_, _, found), (_, start, _) = begun
     assert same(start, {name: tensor[-1:] for name, tensor in found.items()})
 
@@ -103,7 +103,7 @@ def test_draws_of_a_bag_star_go_on_from_the_last_one(begun: list[Any]) -> None:
 def test_without_a_second_training_the_best_epoch_is_what_predicts(refit: float, begun: list[Any]) -> None:
     fraction = 0.25 if refit == 0 else 0.0
     options = dataclasses.replace(OPTIONS, refit=refit, validation_fraction=fraction)
-    fitted = model().fit(RUN, examples(), [options], mark)
+    fitted = model().fit(Plan(RUN, examples(), [options], mark))
     ((schedule, _, found),) = begun
     assert schedule is None
     assert same(fitted.state, found)
@@ -112,12 +112,12 @@ def test_without_a_second_training_the_best_epoch_is_what_predicts(refit: float,
 @pytest.mark.parametrize("restart", [False, True])
 def test_learners_searched_in_rounds_go_on_as_those_searched_together(restart: bool) -> None:
     options = [dataclasses.replace(OPTIONS, restart=restart)]
-    whole = model().fit(RUN, examples(), options, mark)
+    whole = model().fit(Plan(RUN, examples(), options, mark))
     rounds: list[Searched] = []
     for learners in (range(2), range(2, 6)):
-        rounds += model().search(RUN, examples(), options, learners)
+        rounds += model().search(Plan(RUN, examples(), options), learners)
     # One more than needed was searched.
-    fitted = model().refit(RUN, examples(), options, rounds, mark)
+    fitted = model().refit(Plan(RUN, examples(), options, mark), rounds)
     assert same(fitted.state, whole.state)
     assert epochs_of(fitted) == epochs_of(whole)
     assert fitted.held.positions[:5].tobytes() == whole.held.positions.tobytes()
@@ -126,8 +126,8 @@ def test_learners_searched_in_rounds_go_on_as_those_searched_together(restart: b
 
 def test_a_search_without_refit_is_what_predicts() -> None:
     options = [dataclasses.replace(OPTIONS, refit=0.0)]
-    rounds = model().search(RUN, examples(), options, range(5))
-    fitted = model().refit(RUN, examples(), options, rounds, mark)
+    rounds = model().search(Plan(RUN, examples(), options), range(5))
+    fitted = model().refit(Plan(RUN, examples(), options, mark), rounds)
     assert same(fitted.state, rounds[0].state)
     assert epochs_of(fitted) == rounds[0].best_epochs[0]
 
@@ -138,7 +138,9 @@ def test_schedules_are_rounded_and_never_empty() -> None:
 
 
 def test_parts_are_joined_in_order() -> None:
-    rounds = [model().search(RUN, examples(), [OPTIONS], some)[0].held for some in (range(2), range(2, 3))]
+    rounds = [
+        model().search(Plan(RUN, examples(), [OPTIONS]), some)[0].held for some in (range(2), range(2, 3))
+    ]
     joined = joined_held(rounds)
     expected: NDArray[np.int64] = np.concatenate([one.positions for one in rounds])
     assert np.array_equal(joined.positions, expected)

@@ -18,7 +18,7 @@ from honlearn.ensemble.ensemble import Architecture
 from honlearn.ensemble.fitting import Fitted
 from honlearn.ensemble.groups import Workers
 from honlearn.ensemble.loop import TrainingOptions
-from honlearn.ensemble.node_model import NodeModel
+from honlearn.ensemble.node_model import NodeModel, Plan
 from honlearn.ensemble.training import Trainer
 from honlearn.learners import GAT, GCNII, GIN, SAGE, Learner
 from honlearn.sampling.relatives import RelativeSampler
@@ -40,7 +40,7 @@ def model(*kinds: Learner, learners: int = 4, variant: str = "bag") -> NodeModel
 
 def fitted(one: NodeModel, size: int | None, options: TrainingOptions = REFIT) -> Fitted:
     given = [options] * len(one.shape.kinds)
-    return one.fit(Runtime(n_threads=1), examples(), given, lambda phase: phase, size)
+    return one.fit(Plan(Runtime(n_threads=1), examples(), given, lambda phase: phase, size))
 
 
 def check_same(found: Any, expected: Fitted) -> None:
@@ -84,25 +84,25 @@ def test_a_mixed_bag_is_trained_in_groups_of_each_kind() -> None:
 
 
 def test_searches_and_refits_in_groups() -> None:
-    one, run, given = model(), Runtime(n_threads=1), [REFIT]
-    together, apart = (one.search(run, examples(), given, range(4), size)[0] for size in (None, 3))
+    one, given = model(), (Runtime(n_threads=1), examples(), [REFIT], lambda phase: phase)
+    together, apart = (one.search(Plan(*given, size), range(4))[0] for size in (None, 3))
     assert all(torch.equal(apart.state[name], tensor) for name, tensor in together.state.items())
     assert apart.best_epochs == together.best_epochs
     assert apart.history == together.history
-    expected = one.refit(run, examples(), given, [together], lambda phase: phase)
-    check_same(one.refit(run, examples(), given, [apart], lambda phase: phase, 1), expected)
+    expected = one.refit(Plan(*given), [together])
+    check_same(one.refit(Plan(*given, 1), [apart]), expected)
 
 
 def test_searches_and_refits_on_workers() -> None:
-    one, run, given = model(), Runtime(n_threads=1), [REFIT]
-    expected = one.search(run, examples(), given, range(4))[0]
+    one, given = model(), (Runtime(n_threads=1), examples(), [REFIT], lambda phase: phase)
+    expected = one.search(Plan(*given), range(4))[0]
     with ThreadPoolExecutor(2) as threads, Workers(threads, 1) as workers:
-        found = one.search(run, examples(), given, range(4), None, workers)[0]
-        again = one.refit(run, examples(), given, [found], lambda phase: phase, None, workers)
+        found = one.search(Plan(*given, None, workers), range(4))[0]
+        again = one.refit(Plan(*given, None, workers), [found])
         assert len(workers._sent) == 1
     assert found.held.proba.tobytes() == expected.held.proba.tobytes()
     assert found.history == expected.history
-    check_same(again, one.refit(run, examples(), given, [expected], lambda phase: phase))
+    check_same(again, one.refit(Plan(*given), [expected]))
 
 
 def test_learners_that_are_pooled_are_one_group() -> None:

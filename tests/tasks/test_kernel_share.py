@@ -61,7 +61,7 @@ def known() -> Examples:
 def chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let fits of the training part find at once what they would choose; that they do is tested by itself."""
     found = vectors()
-    monkeypatch.setattr("honlearn.tasks.node_fit.choose_vectors", lambda *_: found)
+    monkeypatch.setattr("honlearn.tasks.kernel_fit.choose_vectors", lambda *_: found)
 
 
 def fitted(**given: Any) -> DGEClassifier:
@@ -130,7 +130,7 @@ def test_with_neither_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None
     def refuse(*_: Any) -> None:
         raise AssertionError("vectors are chosen for nobody")
 
-    monkeypatch.setattr("honlearn.tasks.node_fit.choose_vectors", refuse)
+    monkeypatch.setattr("honlearn.tasks.kernel_fit.choose_vectors", refuse)
     model = fitted(path_features=0, kernel_share=0)
     assert (model.path_vectors_, model.kernel_proba_, model.kernel_share_) == (None, None, 0.0)
 

@@ -181,7 +181,9 @@ def test_the_coarse_grid_is_judged_then_what_is_beside_its_best_and_the_better_g
     assert choice.best(left, choice.candidates[0]) is best
     grown = found[2]
     beside = [one for one in found if (one.order, one.tau) == (grown.order, grown.tau)]
-    coarse = [one for one in found if one.is_coarse]
+    # Of order 3 only what is no worse at order 2 beyond doubt.
+    coarse = [one for one in found if one.is_coarse and (one.order < 3 or one.tau == grown.tau)]
+    assert (grown.order, len(coarse)) == (2, 3)
     assert search.seen() == [one.key for one in coarse + [one for one in beside if not one.is_coarse]]
     judged_by = {one.key: one.learners for one in choice.candidates}
     assert {count for count in judged_by.values() if count} <= {4, 8}
@@ -193,6 +195,14 @@ def test_the_coarse_grid_is_judged_then_what_is_beside_its_best_and_the_better_g
         assert search.trained(one.key) == list(range(one.learners))
     # Weights of networks that have left are of no use to anybody.
     assert all(bool(one.searched) is (one in left) for one in choice.candidates)
+
+
+def test_what_nobody_can_tell_apart_is_tried_with_one_entity_more() -> None:
+    search, found = judged(spread=0.2, at2=0.5)
+    run(search, found)
+    coarse = [one.key for one in found if one.is_coarse]
+    assert max(one.order for one in found if one.is_coarse) == 3
+    assert search.seen()[: len(coarse)] == coarse
 
 
 def test_a_network_that_is_clearly_worse_than_the_best_leaves() -> None:
@@ -212,7 +222,7 @@ def test_solved_by_first_order_ends_the_race() -> None:
 def test_where_memory_cannot_gain_nothing_is_refined() -> None:
     search, found = judged(at0=0.95, at2=0.6)
     choice, left = run(search, found)
-    assert search.seen() == [one.key for one in found if one.is_coarse]
+    assert search.seen() == [one.key for one in found if one.is_coarse and one.order < 3]
     assert left[0] is choice.candidates[0]
 
 

@@ -21,7 +21,7 @@ from honlearn.ensemble.training import Trainer
 from honlearn.errors import FormatError, InputError, ParameterError, UnknownNodeError
 from honlearn.hon.build import GramCounts
 from honlearn.paths.paths import Paths
-from honlearn.tasks import node_fit
+from honlearn.tasks import kernel_fit
 from honlearn.tasks.choice import Choice
 from honlearn.tasks.estimator import described
 from honlearn.tasks.held import HeldOutScore, Ledger
@@ -88,13 +88,13 @@ def test_the_fit_is_that_on_the_chosen_network() -> None:
 
 def test_what_the_networks_had_in_common_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
-    choose = node_fit.choose_vectors
+    choose = kernel_fit.choose_vectors
 
     def noted(*arguments: Any) -> Any:
         given.append(inspect.signature(choose).bind(*arguments).arguments["one_step"])
         return choose(*arguments)
 
-    monkeypatch.setattr(node_fit, "choose_vectors", noted)
+    monkeypatch.setattr(kernel_fit, "choose_vectors", noted)
     model = make_classifier(counted(), **FAST).fit(*planted()[1:])
     # All candidates have the same vectors of one step; the fit itself reads what its candidate has read.
     assert len(given) == len(model.selection_results_)

@@ -24,7 +24,7 @@ from honlearn.ensemble.ensemble import Architecture, count_parameters
 from honlearn.ensemble.examples import Examples
 from honlearn.ensemble.fitting import Fitted, forget_checkpoints
 from honlearn.ensemble.loop import TrainingOptions
-from honlearn.ensemble.node_model import NodeModel
+from honlearn.ensemble.node_model import NodeModel, Plan
 from honlearn.ensemble.pair_model import PairModel
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.ensemble.pairs import PairArchitecture
@@ -182,7 +182,7 @@ class SingleClassifier(Single, NodeBaseline):
         examples, model, run = Examples(nodes, codes, weights).once(), self._model(), self._runtime()
         options = self._options(model.shape.kinds[0], len(examples))
         with run.threads():
-            fitted = model.fit(run, examples, options, self._fingerprints(*examples.arrays()))
+            fitted = model.fit(Plan(run, examples, options, self._fingerprints(*examples.arrays())))
         self._complete(fitted, model.shape, options)
 
     def _model(self) -> NodeModel:

@@ -26,6 +26,27 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.sampling.relatives import RelativeSampler
 
 
+def unmarked(phase: str) -> str:
+    """Return no mark: of checkpoints that are not kept."""
+    return ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How learners are trained: on which examples, with which options for each kind, and where.
+
+    `fingerprint` marks the checkpoint of a phase. A bag is trained in groups of `group_size`; with `workers`
+    the groups are trained there, to the same bytes.
+    """
+
+    run: Runtime
+    examples: Examples
+    options: Sequence[TrainingOptions]
+    fingerprint: Callable[[str], str] = unmarked
+    group_size: int | None = None
+    workers: Workers | None = None
+
+
 @dataclass(frozen=True)
 class NodeModel:
     """An ensemble of learners on a network; `sampler` draws the node that stands for an entity."""
@@ -41,75 +62,42 @@ class NodeModel:
         """What each kind of learner reads of the network."""
         return surroundings(self.network, self.shape, self.features is not None)
 
-    def fit(
-        self,
-        run: Runtime,
-        examples: Examples,
-        options: Sequence[TrainingOptions],
-        fingerprint: Callable[[str], str],
-        group_size: int | None = None,
-        workers: Workers | None = None,
-    ) -> Fitted:
-        """Train all learners, a bag in groups of `group_size`; `fingerprint` marks a checkpoint.
+    def fit(self, plan: Plan) -> Fitted:
+        """Train all learners."""
+        return fit_ensemble(self.shape, range(self.shape.n_learners), plan.options, self._groups(plan))
 
-        With `workers` the groups are trained there, to the same bytes.
-        """
-        groups = self._groups(run, examples, fingerprint, group_size, workers)
-        return fit_ensemble(self.shape, range(self.shape.n_learners), options, groups)
-
-    def search(
-        self,
-        run: Runtime,
-        examples: Examples,
-        options: Sequence[TrainingOptions],
-        learners: Sequence[int],
-        group_size: int | None = None,
-        workers: Workers | None = None,
-    ) -> list[Searched]:
+    def search(self, plan: Plan, learners: Sequence[int]) -> list[Searched]:
         """Train some learners by themselves on their training parts: a search for each kind."""
         alone = dataclasses.replace(self.shape, variant="bag", shared=False)
-        groups = self._groups(run, examples, lambda phase: "", group_size, workers)
-        return search_only(alone, learners, options, groups)
+        return search_only(alone, learners, plan.options, self._groups(plan))
 
-    def refit(
-        self,
-        run: Runtime,
-        examples: Examples,
-        options: Sequence[TrainingOptions],
-        rounds: Sequence[Searched],
-        fingerprint: Callable[[str], str],
-        group_size: int | None = None,
-        workers: Workers | None = None,
-    ) -> Fitted:
+    def refit(self, plan: Plan, rounds: Sequence[Searched]) -> Fitted:
         """Let learners that were searched in rounds go on, on all examples."""
-        groups = self._groups(run, examples, fingerprint, group_size, workers)
-        return refit_only(self.shape, rounds, options, groups)
+        return refit_only(self.shape, rounds, plan.options, self._groups(plan))
 
-    def _groups(
-        self,
-        run: Runtime,
-        examples: Examples,
-        fingerprint: Callable[[str], str],
-        size: int | None,
-        workers: Workers | None,
-    ) -> Groups:
-        make = self.maker(run, examples, fingerprint)
+    def _groups(self, plan: Plan) -> Groups:
+        make, workers = self.maker(plan.run, plan.examples, plan.fingerprint), plan.workers
         if workers is None:
-            return Groups(make, size)
+            return Groups(make, plan.group_size)
 
         def arguments() -> tuple[Any, ...]:
             # Models of one fit differ by their shape, and may have the network in common.
-            key, inputs = (id(self.network), self.features is None), (self.network, self.features, examples)
+            key, inputs = (id(self.network), self.features is None), (self.network, self.features)
             return (
-                workers.send(key, Inputs(*inputs)),
+                workers.send(key, Inputs(*inputs, plan.examples)),
                 self.shape,
                 self.seed,
-                str(run.device),
+                str(plan.run.device),
                 workers.n_threads,
             )
 
         return WorkerGroups(
-            make, size, workers=workers, run=on_worker, arguments=arguments, fingerprint=fingerprint
+            make,
+            plan.group_size,
+            workers=workers,
+            run=on_worker,
+            arguments=arguments,
+            fingerprint=plan.fingerprint,
         )
 
     def maker(self, run: Runtime, examples: Examples, fingerprint: Callable[[str], str]) -> MakeTrainer:

@@ -8,9 +8,9 @@ from a pool (:mod:`honlearn.tasks.pool`).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,11 @@ from honlearn.ensemble.examples import Examples, n_parts, splits
 from honlearn.ensemble.fitting import Fitted, forget_checkpoints
 from honlearn.ensemble.learner_training import Searched
 from honlearn.ensemble.loop import TrainingOptions
-from honlearn.ensemble.node_model import NodeModel
+from honlearn.ensemble.node_model import NodeModel, Plan, unmarked
 from honlearn.errors import check_integer
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner
 from honlearn.learners.base import USUAL_POWER
-from honlearn.path_kernel.path_vectors import EntityVectors, OneStep, choose_vectors
-from honlearn.path_kernel.terms import KernelTerms
 from honlearn.sampling.relatives import RelativeSampler
 from honlearn.seeds import root_seed
 from honlearn.tasks import held, structure
@@ -37,40 +35,24 @@ from honlearn.tasks.choice import Candidate
 from honlearn.tasks.component import Component
 from honlearn.tasks.estimator import EnsembleEstimator, with_power
 from honlearn.tasks.inputs import Labels, Names, Weights
-from honlearn.tasks.kernel_part import FittedKernel, KernelPart, fit_kernels, mixed
+from honlearn.tasks.kernel_fit import KernelFitting, Prepared
 from honlearn.tasks.large import LargeNetworks
 from honlearn.tasks.nested import AUTO, as_learners
 from honlearn.tasks.pool import Place, Pool, Selected
 from honlearn.tasks.settings import Training
-from honlearn.tasks.shares import stacked_shares, with_less_kernel
 
 POWERS = (USUAL_POWER, 0.0, 0.25, 1.0)
-# What the kernel's share is where nothing was held back to choose it by.
-_USUAL_SHARE = 0.25
 
 
-class Prepared(NamedTuple):
-    """The classes, and the labelled nodes as codes."""
-
-    classes: NDArray[Any]
-    examples: Examples
-
-
-class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
+class NodeFitting(KernelFitting, LargeNetworks, Calibrated, EnsembleEstimator):
     """The part of a node classifier that fits."""
 
     variant: Any
     shared: Any
     n_draws: Any
     components_: list[Component]
-    kernel_parts_: list[KernelPart]
-    # Of the kernels, each with its share among them: what their predictions are made of.
-    kernel_terms_: tuple[tuple[float, KernelTerms], ...] = ()
     # Which entities of the network were there in the fit.
     in_fit_: NDArray[np.bool_]
-    # The path vectors on each network in this fit, and what networks of the same paths have in common.
-    _known_vectors: dict[int, EntityVectors]
-    _one_step: OneStep
 
     def _fit(self, X: Names, y: Labels, sample_weight: Weights | None) -> None:
         self.seed_ = root_seed(self.random_state)
@@ -128,40 +110,6 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
     ) -> NodeModel:
         return NodeModel(network, RelativeSampler(network), shape, features, self.seed_)
 
-    def _vectors_of(
-        self, network: HigherOrderNetwork, prepared: Prepared, for_kernel: bool = True
-    ) -> EntityVectors:
-        """Return the path vectors of a network's entities, made once in a fit."""
-        kernel = self.parameter_object("path_kernel")
-        known = self._known_vectors.get(id(network))
-        if known is not None:
-            return known
-        if not kernel.vectors and not (for_kernel and kernel.share):
-            return EntityVectors(None, ())
-        classes, examples = prepared
-        given = (network, examples, len(classes), self.seed_, self._one_step, self._runtime().n_threads)
-        learned, read = choose_vectors(*given)
-        mine = learned.first(kernel.vectors) if kernel.vectors else None
-        self._known_vectors[id(network)] = EntityVectors(mine, tuple(read), learned)
-        return self._known_vectors[id(network)]
-
-    def _kernels_on(
-        self, networks: Sequence[tuple[str, HigherOrderNetwork]], prepared: Prepared
-    ) -> dict[str, FittedKernel]:
-        """Return the kernels on these networks, none where they have no share."""
-        share = self.parameter_object("path_kernel").share
-        if not isinstance(share, str) and share == 0:
-            return {}
-        read = {key: (hon, self._vectors_of(hon, prepared).kernels) for key, hon in networks}
-        return fit_kernels(read, prepared.examples, len(prepared.classes), self.seed_)
-
-    def _mix_kernels(self, kernels: Mapping[str, FittedKernel], shares: Mapping[str, float]) -> None:
-        """Set what the kernels predict together."""
-        share = self.parameter_object("path_kernel").share
-        mix = mixed(kernels, shares, None if isinstance(share, str) else float(share))
-        self.kernel_share_, self.kernel_proba_, self.kernel_terms_ = mix.share, mix.proba, mix.terms
-        self.kernel_parts_ = list(mix.parts)
-
     def _count_examples(self, examples: tuple[Any, ...]) -> int:
         return len(self._prepare(*examples).examples)
 
@@ -172,12 +120,23 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         features = check.user_features(
             self.features, network, self._vectors_of(network, prepared, False).learned
         )
-        shape, run = self._shape(len(prepared.classes), candidate.kinds, network), self._runtime()
+        shape = self._shape(len(prepared.classes), candidate.kinds, network)
         options = self._options(shape, len(prepared.examples), self._judging())
         model = self._model_on(network, shape, features)
-        size = self._group_size(model, len(prepared.examples), options)
-        with run.threads():
-            return model.search(run, prepared.examples, options, learners, size, self._workers)
+        plan = self._plan(model, prepared.examples, options, unmarked)
+        with plan.run.threads():
+            return model.search(plan, learners)
+
+    def _plan(
+        self,
+        model: NodeModel,
+        known: Examples,
+        options: Sequence[TrainingOptions],
+        fingerprint: Callable[[str], str],
+    ) -> Plan:
+        """Return how a model is trained on these examples."""
+        size = self._group_size(model, len(known), options)
+        return Plan(self._runtime(), known, options, fingerprint, size, self._workers)
 
     # --- one kind of learner, or a mix that was named ------------------------------------------------
 
@@ -193,11 +152,10 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         found = self._vectors_of(self.network_, prepared)
         self.path_vectors_ = found.learned
         shape = self._shape(len(classes))
-        options, run, model = self._options(shape, len(known)), self._runtime(), self._model(shape)
-        size = self._group_size(model, len(known), options)
-        with run.threads():
-            marks = lambda p: self._fingerprint(p, known.arrays())  # noqa: E731
-            fitted = model.fit(run, known, options, marks, size, self._workers)
+        options, model = self._options(shape, len(known)), self._model(shape)
+        plan = self._plan(model, known, options, lambda p: self._fingerprint(p, known.arrays()))
+        with plan.run.threads():
+            fitted = model.fit(plan)
         kernels = self._kernels_on([("network", self.network_)], prepared)
         self._mix_kernels(kernels, self._kernel_shares(kernels, fitted, known))
         self.classes_ = classes
@@ -224,25 +182,6 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         chosen = self._choice.best(list(tried.values()), tried[USUAL_POWER])
         self.edge_power_ = next(power for power, one in tried.items() if one is chosen)
         self.selection_results_ = self._choice.results({chosen.key: 1.0}, {chosen.key: self.n_learners})
-
-    def _kernel_shares(
-        self, kernels: Mapping[str, FittedKernel], fitted: Fitted, examples: Examples
-    ) -> dict[str, float]:
-        """Return the share of each kernel, chosen on held-back predictions."""
-        if not kernels:
-            return {}
-        share = self.parameter_object("path_kernel").share
-        parts = [one.prediction.of_truth(examples) for one in kernels.values()]
-        weights = examples.weights.astype(np.float64)
-        if not isinstance(share, str) or not fitted.held.positions.size:
-            whole = _USUAL_SHARE if isinstance(share, str) else float(share)
-            shares = whole * stacked_shares(parts, weights, self.seed_)
-        else:
-            learned = held.HeldOutScore(key="learners", n_examples=len(examples))
-            learned.add(fitted.held)
-            parts.insert(0, held.pooled_votes(learned.votes()))
-            shares = with_less_kernel(stacked_shares(parts, weights, self.seed_), 1)[1:]
-        return dict(zip(kernels, shares.tolist(), strict=True))
 
     # --- learners that are chosen --------------------------------------------------------------------
 
@@ -272,10 +211,6 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         self._mix_kernels(kernels, selected.kernel_shares)
         self.classes_ = classes
         self._train_components(selected, prepared, training, examples)
-
-    def _judged_networks(self) -> list[tuple[str, HigherOrderNetwork]]:
-        """Return the networks that learners judged: their path vectors are known."""
-        return [(one.key, one.network) for one in self._choice.candidates if one.learners]
 
     def _round_size(self) -> int:
         """Return how many learners in a row hold back every example once."""
@@ -316,7 +251,7 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
         self, selected: Selected, prepared: Prepared, training: Training, examples: tuple[Any, ...]
     ) -> None:
         """Let the learners of each component go on, on all examples."""
-        run, known = self._runtime(), prepared.examples
+        known = prepared.examples
         learned = sum(share for _, _, share in selected.components)
         components, results = [], []
         for number, (candidate, count, share) in enumerate(selected.components):
@@ -328,17 +263,10 @@ class NodeFitting(LargeNetworks, Calibrated, EnsembleEstimator):
             features = check.user_features(self.features, candidate.network, found.learned)
             model = self._model_on(candidate.network, shape, features)
             options = self._component_options(shape, len(known), training, number)
-            with run.threads():
-                rounds = self._rounds(candidate, count, examples)
-                fitted = model.refit(
-                    run,
-                    known,
-                    options,
-                    rounds,
-                    lambda p, k=candidate.key: self._fingerprint(p + k, known.arrays()),  # type: ignore[misc]
-                    self._group_size(model, len(known), options),
-                    self._workers,
-                )
+            mark = lambda p, k=candidate.key: self._fingerprint(p + k, known.arrays())  # noqa: E731
+            plan = self._plan(model, known, options, mark)
+            with plan.run.threads():
+                fitted = model.refit(plan, self._rounds(candidate, count, examples))
             given = (fitted.state, part, fitted.best_epochs, found.learned, found.space(candidate.network))
             components.append(Component.of(model, *given))
             results.append(fitted)

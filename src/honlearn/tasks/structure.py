@@ -2,9 +2,9 @@
 
 In: counts of grams and the parameters that are open. Out: the networks to choose among, and a race between
 them. Networks for many values come from one count (pruning is a comparison); those that keep nearly the same
-contexts are one candidate. A coarse grid is judged first, by a few learners, then the network beside the
-best one, then the best two and first order by more learners. All have the same validation parts, so that
-losses are compared node by node. The race ends early where nothing is left to gain
+contexts are one candidate. A coarse grid is judged first, by a few learners and order by order, then the
+network beside the best one, then the best two and first order by more learners. All have the same validation
+parts, so that losses are compared node by node. The race ends early where nothing is left to gain
 (:mod:`honlearn.tasks.remaining`).
 """
 
@@ -84,8 +84,18 @@ def _judged(
 ) -> list[Candidate]:
     """Return the best networks with memory by so many learners: of the coarse grid and beside its best."""
     pairs = list(zip(fields, running, strict=True))[1:]
-    tried = [one for grown, one in pairs if grown.is_coarse] or [one for _, one in pairs]
-    choice.train(tried, learners, _LABEL)
+    coarse = [pair for pair in pairs if pair[0].is_coarse] or pairs
+    tried: list[Candidate] = []
+    hopeless: set[tuple[int, float | None]] = set()
+    for order in sorted({grown.order for grown, _ in coarse}):
+        # A tau that is worse than others at an order beyond doubt is not tried at the next one.
+        some = [pair for pair in coarse if pair[0].order == order and (order, pair[0].tau) not in hopeless]
+        choice.train([one for _, one in some], learners, _LABEL)
+        tried += [one for _, one in some]
+        least = min((one for _, one in some), key=lambda one: one.loss(learners), default=None)
+        for grown, one in some:
+            if least is not None and is_worse(one.gain_over(least, learners)):
+                hopeless.add((order + 1, grown.tau))
     best = min(tried, key=lambda one: one.loss(learners))
     if may_gain(best.gain_over(running[0], learners)):
         found = fields[running.index(best)]
