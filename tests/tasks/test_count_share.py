@@ -76,7 +76,7 @@ def test_the_model_is_a_logistic_regression_on_hidden_counts() -> None:
     assert found is not None
     assert found.share == 0.3
     linked = examples.labels == 1
-    weights = np.where(linked, 1.0, linked.sum() / (~linked).sum())
+    weights = np.where(linked, 1.0, examples.weights * linked.sum() / (~linked).sum())
     expected = [
         LogisticRegression(C=C, tol=1e-8, max_iter=1000).fit(all_counts(), examples.labels, weights)
         for C in count_share.STRENGTHS
@@ -153,7 +153,8 @@ def test_held_back_predictions_mix_a_model_that_did_not_see_them() -> None:
     assert found.model is not None
     positions, seen = held.positions[0], examples.folds != 0
     counts, labels = all_counts(), examples.labels
-    weights = np.where(labels == 1, 1.0, (labels[seen] == 1).sum() / (labels[seen] == 0).sum())
+    fewer = (labels[seen] == 1).sum() / (labels[seen] == 0).sum()
+    weights = np.where(labels == 1, 1.0, examples.weights * fewer)
     apart = []
     for C in count_share.STRENGTHS:
         inner = LogisticRegression(C=C, tol=1e-8, max_iter=1000).fit(

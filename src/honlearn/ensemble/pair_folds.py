@@ -9,13 +9,14 @@ a pair are in one fold. The first folds are the validation part.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.ensemble.pair_inputs import Features, PairExtras, PairSource, PairView, Scaling
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
+from honlearn.sampling.inclusion import drawing_time, reached, shorter_time
 from honlearn.sampling.negatives import draw_by_degree, end_weights, link_degrees
 from honlearn.sampling.pairs import Pairs, count_unlinked, pair_keys
 from honlearn.sampling.shared import Shared, input_digest
@@ -65,29 +66,60 @@ def pooled_pairs(
 
     The pool has `size_of_pool` pairs for each linked one, or as many as there are.
     ``"mixed"`` draws half of the pool uniformly and half by degree, u by its out- and v by its in-degree. How
-    likely a pair was drawn is relative to a uniform draw.
+    likely a pair was drawn is relative to a uniform draw. Where many pairs are linked the pool holds most
+    unlinked pairs, popular or not; weights make it what one unlinked pair for each linked one would be.
     """
     size, directed = unlinked.n_entities, unlinked.directed
     wanted = size_of_pool * len(positives)
-    by_degree = {"uniform": 0, "degree": wanted, "mixed": wanted // 2}[negatives]
+    by_degree = {"uniform": 0.0, "degree": 1.0, "mixed": 0.5}[negatives]
     nobody = np.empty((0, 2), np.int32)
     keys = np.unique(pair_keys(positives, size, directed))
     degrees = link_degrees(keys, size, directed)
     random = generator(seed, "negatives", "pool")
     drawn = nobody
     if by_degree:
-        drawn = draw_by_degree(random, by_degree, degrees, unlinked.taken, directed)
+        drawn = draw_by_degree(random, int(wanted * by_degree), degrees, unlinked.taken, directed)
     taken = np.union1d(unlinked.taken, pair_keys(drawn, size, directed))
     free = Unlinked(size, taken, directed)
     some = free.draw_distinct(random, wanted - len(drawn))
     pool = np.concatenate([drawn, some])
     pairs = np.concatenate([positives, pool]).astype(np.int32)
     labels = np.repeat(np.array([1, 0], np.int64), [len(positives), len(pool)])
-    uniform = len(some) / max(len(pool), 1)
     a, b = end_weights(degrees, unlinked.taken, directed)
-    relative = a[pairs[:, 0]] * b[pairs[:, 1]] * count_unlinked(size, unlinked.taken, directed)
-    chance = np.where(labels == 1, 1.0, uniform + (1.0 - uniform) * relative)
-    return PairExamples(pairs, labels, np.ones(len(pairs), np.float32)), chance
+    draw = _Draw(
+        by_degree, len(drawn), len(some), count_unlinked(size, unlinked.taken, directed), len(positives)
+    )
+    weights, chance = np.ones(len(pairs), np.float32), np.ones(len(pairs))
+    weights[labels == 0], chance[labels == 0] = draw.weighed(a[pool[:, 0]] * b[pool[:, 1]])
+    return PairExamples(pairs, labels, weights), chance
+
+
+class _Draw(NamedTuple):
+    """A pool: the share that is meant to be by degree, how many are by degree and how many are uniform.
+
+    `free` is how many pairs could be drawn, `meant` how many the draw has that the weights give.
+    """
+
+    share: float
+    by_degree: int
+    uniform: int
+    free: int
+    meant: int
+
+    def weighed(self, probability: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return weights of mean 1 of the pairs of the pool, and how likely each was drawn, [n] each.
+
+        `probability` is that of each pair in one draw by degree; pairs drawn by degree stand first.
+        """
+        drawn = probability[: self.by_degree]
+        time = drawing_time(drawn)
+        popular = reached(probability, time) if self.by_degree else np.zeros(len(probability))
+        there = popular + (1.0 - popular) * self.uniform / max(self.free - self.by_degree, 1)
+        wanted = np.full(len(probability), (1.0 - self.share) * self.meant / max(self.free, 1))
+        if self.by_degree:
+            wanted = wanted + reached(probability, shorter_time(drawn, time, self.share * self.meant))
+        weights = wanted / there
+        return weights / max(weights.mean(), 1e-300), there * self.free / max(len(probability), 1)
 
 
 def fold_pairs(

@@ -76,19 +76,24 @@ def count_part(examples: PairExamples, held: Held, share: float | str, seed: int
     inner, features = _fitted(rows, strength), _features(examples, positions)
     if isinstance(share, str):
         found = special.expit(inner.logits(features))
-        share = _stacked(learned, found, examples.labels[positions], seed) if len(positions) else 0.5
+        given = examples.labels[positions], examples.weights[positions].astype(np.float64)
+        share = _stacked(learned, found, *given, seed) if len(positions) else 0.5
     whole = _fitted(_rows(examples, np.arange(len(examples)), seed), strength) if judged.any() else inner
     mixed = inner._replace(share=float(share)).mixed(learned, features)
     return CountPart(whole._replace(share=float(share)), mixed)
 
 
 def _stacked(
-    learned: NDArray[np.float32], counts: NDArray[np.float64], labels: NDArray[np.int64], seed: int
+    learned: NDArray[np.float32],
+    counts: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    seed: int,
 ) -> float:
     """Return the share of the count model beside the learners, from the probability of a link by each."""
     parts = [learned.astype(np.float64), counts]
     truth = [np.where(labels == 1, linked, 1.0 - linked) for linked in parts]
-    return float(stacked_shares(truth, np.ones(len(labels)), seed)[1])
+    return float(stacked_shares(truth, weights, seed)[1])
 
 
 def _features(examples: FoldedPairs, positions: NDArray[np.int64]) -> NDArray[np.float32]:
