@@ -141,6 +141,9 @@ def test_in_memory_and_in_a_notebook(learned) -> None:
 
 def test_a_complete_network_has_no_links_to_expect(tmp_path) -> None:
     steps = ["a b c a", "a c b a", "b c a b c", "c b a c b"]
+    for name in ("run", "model"):  # of an earlier call on other data
+        (tmp_path / "out" / name).mkdir(parents=True)
+    (tmp_path / "out" / "predictions.csv").touch()
     result = hl.learn([one.split() for one in steps] * 5, output=tmp_path / "out")
     assert result.model is None
     assert result.predictions.empty
@@ -148,6 +151,7 @@ def test_a_complete_network_has_no_links_to_expect(tmp_path) -> None:
     assert "No links are predicted" in result.summary
     assert (tmp_path / "out" / "report.html").is_file()
     assert not (tmp_path / "out" / "model").exists()
+    assert not (tmp_path / "out" / "predictions.csv").exists()
 
 
 def test_without_labels(tmp_path) -> None:

@@ -387,6 +387,18 @@ def test_a_run_with_records_alone_opens_and_says_what_is_missing(browser: Any, t
     assert seen.errors == []
 
 
+def test_other_data_of_the_folder_fit_a_phone(browser: Any, tmp_path: Path) -> None:
+    network = small_network()
+    write_run(tmp_path / "run", network, small_labels(network), keep=False)
+    made, seen = opened(browser, write_report(link_run(tmp_path / "run"), tmp_path / "page.html"), "phone")
+    other = made.locator(".card", has=made.locator("h3", has_text="Also in this folder"))
+    assert other.locator("table").evaluate("(table) => table.scrollWidth > innerWidth")
+    assert made.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert serious(made) == []
+    made.close()
+    assert seen.errors == []
+
+
 def test_scores_that_print_alike_are_equally_good(browser: Any, tmp_path: Path) -> None:
     network = small_network()
     run = write_run(tmp_path / "run", network, small_labels(network), sharpness=60.0)

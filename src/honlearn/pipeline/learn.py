@@ -8,6 +8,7 @@ and draw the page. With a folder, what is done stays there and a call that was s
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -43,6 +44,7 @@ _OWNER = "learn"
 # Small learners of one kind on one network: for a first look.
 QUICK: Mapping[str, Any] = {"learner": "sage", "n_learners": 6, "widths": (64, 64)}
 MODEL, RUN = "model", LEARNED_RUN
+TABLES = frozenset(("predictions", "memory", "links", "communities"))
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,8 @@ def learn(
         Classes of some entities: a CSV file, a dictionary, a pandas table or series, a list of pairs,
         or (nodes, classes). Without labels the result has the links to expect in place of classes.
     output
-        A folder for everything that is made; None keeps it in memory (``result.save(folder)``).
+        A folder of its own for everything that is made, in place of what an earlier call left there;
+        None keeps it in memory (``result.save(folder)``).
     order
         How many entities a node may remember at most, itself included.
     alpha
@@ -176,6 +179,7 @@ def _learn(
     paths, summary = read_table(table, reading, asked.reports.confirm)
     for line in summary.lines():
         asked.reports.note(line)
+    again = (folder / RUN).is_dir()
     folder.mkdir(parents=True, exist_ok=True)
     asked.reports.step("which memories are real")
     counts = count_grams(paths, asked.order)
@@ -189,7 +193,17 @@ def _learn(
     title = asked.title or f"{summary.source}: what was learnt"
     learned = learned_page(learned, folder / RUN, title)
     learned.save(folder, with_model=labels is None)  # with labels it is there already
+    if again:
+        _remove_others(folder, learned)
     return learned
+
+
+def _remove_others(folder: Path, learned: Learned) -> None:
+    """Remove what an earlier call left that this one has not: tables of the other kind, or its model."""
+    for name in TABLES - {*learned.tables, *(() if learned.entities is None else ("predictions",))}:
+        (folder / f"{name}.csv").unlink(missing_ok=True)
+    if learned.model is None:
+        shutil.rmtree(folder / MODEL, ignore_errors=True)
 
 
 def _with_labels(
