@@ -178,7 +178,7 @@ def class_codes(y: Labels, n_nodes: int, what: str = "node") -> tuple[NDArray[An
     except TypeError:
         kinds = listed(sorted({type(value).__name__ for value in values}), 5)
         raise InputError(f"labels must be of one kind, got {kinds}; turn them all into text") from None
-    if classes.dtype == object and not isinstance(classes[0], str):
+    if classes.dtype == object and isinstance(classes[0], (bool, int, float, np.generic)):
         # Numbers in a column of objects: a model keeps classes by their type.
         classes = np.array(classes.tolist())
     try:
