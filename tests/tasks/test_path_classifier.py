@@ -247,6 +247,16 @@ def test_examples_refused(paths: Any, labels: list[Any], message: str) -> None:
         hl.PathClassifier().fit(paths, labels)
 
 
+@pytest.mark.parametrize("factor", [2.0**-1030, 2.0**1020])
+def test_only_the_ratios_of_weights_count(factor: float) -> None:
+    rows, labels = [["A", "B"], ["B", "A"], ["C"], ["A", "C"]] * 3, ["x", "y", "x", "y"] * 3
+    weight = np.arange(1.0, 13.0)
+    one, other = (
+        hl.PathClassifier(random_state=0).fit(rows, labels, sample_weight=weight * f) for f in (1.0, factor)
+    )
+    assert one.predict_proba(rows).tobytes() == other.predict_proba(rows).tobytes()
+
+
 def test_weights_refused() -> None:
     for weight in ([1], [1, -1], [1, np.nan]):
         with pytest.raises(InputError, match="sample_weight must be 2 finite numbers"):

@@ -14,6 +14,7 @@ from ensemble_cases import tiny
 from honlearn.hon.edgelist import from_edges
 from honlearn.tasks.choice import Choice
 from honlearn.tasks.held import Ledger
+from honlearn.tasks.link_split import with_edges
 from honlearn.tasks.pool import Place, Pool, Selected
 
 N = 400
@@ -104,10 +105,11 @@ def test_powers_are_not_tried_for_learners_that_read_no_weights() -> None:
     assert search.seen() == ROUND_ONE
 
 
-def test_powers_are_not_tried_where_all_edges_have_one_weight() -> None:
+@pytest.mark.parametrize("edges", [5, 0])
+def test_powers_are_not_tried_where_all_edges_have_one_weight(edges: int) -> None:
     search, made = pool({"sage 0.5 ring": noisy(0.8, 0)}, networks=(), other=0.2)
     names = [f"n{i}" for i in range(5)]
-    ring = from_edges(names, names[1:] + names[:1], [3] * 5)
+    ring = with_edges(from_edges(names, names[1:] + names[:1], [3] * 5), np.arange(5) < edges)
     made.places = [Place("ring", ring)]
     assert set(outcome(made.select())) == {"sage 0.5 ring"}
     assert search.seen() == ["sage 0.5 ring", "gcn 0.25 ring", "gat 0.5 ring"]

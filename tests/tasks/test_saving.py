@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from task_cases import FAST, communities, make_classifier
@@ -93,6 +94,9 @@ def test_classes_in_a_column_of_objects_keep_their_type(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="classes of type date cannot be saved; turn labels into text"):
         model.save(tmp_path / "dates")
     assert not (tmp_path / "dates").exists()
+    pairs = pd.Series([(1, 2) if kind == 3 else (3,) for kind in labels])
+    model = make_classifier(hon, **{**FAST, "max_epochs": 1}).fit(nodes, pairs)
+    assert model.classes_.tolist() == [(1, 2), (3,)]
 
 
 def test_saving_again_replaces_and_other_folders_are_left_alone(saved: Path, tmp_path: Path) -> None:

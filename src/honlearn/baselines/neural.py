@@ -151,7 +151,7 @@ class Neural(Baseline):
             with stream(self.seed_, "init"):
                 module = make()
             losses, validate = task(module, options.validation_fraction == 0 or phase == "refit")
-            mark = self.fingerprint(phase, *examples)
+            mark = "" if options.checkpoint is None else self.fingerprint(phase, *examples)
             label = f"training {phase}"
             return ModuleLoop(module, losses, validate, options, self.seed_, schedule, mark, label)
 

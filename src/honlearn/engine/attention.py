@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from honlearn.engine import propagate, tensorops
 from honlearn.engine.adjacency import Rows
 from honlearn.engine.hashing import Site, hash32
+from honlearn.engine.kernels import longest_row
 from honlearn.engine.propagate import Dropout
 from honlearn.engine.runtime import Context, Gradients, Runtime
 from honlearn.jit import Floats, Integers, njit
@@ -187,9 +188,7 @@ def _attend(
     """Fill out [L, R, H · C], and norms [L, R, 2 H] with the largest score and the sum of exponentials."""
     heads = norms.shape[2] // 2
     width = out.shape[2] // heads
-    most = 0
-    for row in range(len(indptr) - 1):
-        most = max(most, indptr[row + 1] - indptr[row])
+    most = longest_row(indptr)
     e_of = np.empty((most + 1, heads), np.float32)
     for learner in range(first, last):
         x = scores.x[learner if scores.x.shape[0] > 1 else 0]
@@ -302,9 +301,7 @@ def _attend_back(
     """
     heads = norms.shape[2] // 2
     width = out.shape[2] // heads
-    most = 0
-    for row in range(len(indptr) - 1):
-        most = max(most, indptr[row + 1] - indptr[row])
+    most = longest_row(indptr)
     e_of, inner = np.empty((most + 1, heads), np.float32), np.empty(heads, np.float32)
     for learner in range(first, last):
         one = learner if scores.x.shape[0] > 1 else 0

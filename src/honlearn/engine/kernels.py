@@ -16,7 +16,7 @@ from honlearn.jit import Floats, Integers, njit
 
 
 @njit(error_model="numpy")
-def _longest(indptr: Integers) -> int:
+def longest_row(indptr: Integers) -> int:
     """Return the number of entries of the longest row."""
     most = 0
     for row in range(len(indptr) - 1):
@@ -63,7 +63,7 @@ def sum_rows(
     threshold: np.uint32,
 ) -> None:
     """out[l, r, offset : offset + d] = scale · Σ_e weights[e] · x[l, indices[e]] over the entries kept."""
-    width, most = x.shape[2], _longest(indptr) if threshold > 0 else 0
+    width, most = x.shape[2], longest_row(indptr) if threshold > 0 else 0
     places, factors = np.empty(most + 1, np.int32), np.empty(most + 1, np.float32)
     for learner in range(first, last):
         table = x[learner if x.shape[0] > 1 else 0]
@@ -112,7 +112,7 @@ def sum_rows_back(
     grad_x: Floats,
 ) -> None:
     """Add to grad_x[l, indices[e]] what :func:`sum_rows` spread from it; its transpose."""
-    width, most = grad_x.shape[2], _longest(indptr) if threshold > 0 else 0
+    width, most = grad_x.shape[2], longest_row(indptr) if threshold > 0 else 0
     places, factors = np.empty(most + 1, np.int32), np.empty(most + 1, np.float32)
     for learner in range(first, last):
         table = grad_x[learner if grad_x.shape[0] > 1 else 0]

@@ -121,7 +121,8 @@ class PairModel:
                 part=part.kind,
             )
             kind = FoldTrainer if isinstance(examples, FoldedPairs) else PairTrainer
-            return kind(ensemble, problem, options, run, schedule, fingerprint(phase))
+            mark = "" if options.checkpoint is None else fingerprint(phase)
+            return kind(ensemble, problem, options, run, schedule, mark)
 
         return make
 

@@ -245,7 +245,7 @@ class Calibrated:
         given = self.member_proba(self._named(codes)) if members is None else members
         every, weights = self._with_kernel(given, codes)
         mean = np.einsum("m,mbc->bc", weights, every)
-        total, expected = _entropy(mean), weights @ _entropy(every)
+        total, expected = entropy(mean), weights @ entropy(every)
         return pd.DataFrame(
             {
                 "node": self._named(codes),
@@ -268,7 +268,7 @@ class Calibrated:
         return members, weights / weights.sum()
 
 
-def _entropy(proba: NDArray[np.float64]) -> NDArray[np.float64]:
+def entropy(proba: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the entropy over the last axis, in nats."""
     return np.asarray(-(proba * np.log(np.maximum(proba, 1e-300))).sum(-1))
 

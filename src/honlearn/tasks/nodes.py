@@ -21,6 +21,7 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner
 from honlearn.paths.paths import Paths
 from honlearn.tasks import parameters as check
+from honlearn.tasks.calibrated import entropy
 from honlearn.tasks.component import Component, members_table, mixed_proba
 from honlearn.tasks.fit_facts import Clock
 from honlearn.tasks.held_scores import held_scores, held_set_scores
@@ -336,8 +337,7 @@ class DGEClassifier(NodeFitting):
         X
             Names of entities, one for each row of the result.
         """
-        proba = self.predict_proba(X).astype(np.float64)
-        return np.asarray(-(proba * np.log(np.maximum(proba, 1e-300))).sum(1), np.float64)
+        return entropy(self.predict_proba(X).astype(np.float64))
 
     # --- explaining ----------------------------------------------------------------------------------
 

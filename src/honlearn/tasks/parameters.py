@@ -178,7 +178,7 @@ def class_codes(y: Labels, n_nodes: int, what: str = "node") -> tuple[NDArray[An
     except TypeError:
         kinds = listed(sorted({type(value).__name__ for value in values}), 5)
         raise InputError(f"labels must be of one kind, got {kinds}; turn them all into text") from None
-    if classes.dtype == object and not isinstance(classes[0], str):
+    if classes.dtype == object and isinstance(classes[0], (bool, int, float, np.generic)):
         # Numbers in a column of objects: a model keeps classes by their type.
         classes = np.array(classes.tolist())
     try:
@@ -222,13 +222,13 @@ def example_weights(
         given = np.asarray(sample_weight, float)
         if given.shape != weights.shape or not np.isfinite(given).all() or (given < 0).any():
             raise InputError(f"sample_weight must be {len(codes):,} finite numbers, at least 0")
-        weights = _near_one(weights) * _near_one(given)
+        weights = near_one(weights) * near_one(given)
     if not weights.any():
         raise InputError("there is nothing to fit: every node has a weight of 0")
-    return _near_one(weights).astype(np.float32)
+    return near_one(weights).astype(np.float32)
 
 
-def _near_one(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def near_one(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return weights times the power of two by which the largest is from 1 to 2.
 
     Only their ratios count, which a power of two changes in no bit; float32 holds neither 1e-50 nor 1e50.

@@ -376,7 +376,7 @@ def _weights(paths: Paths, sample_weight: Weights | None) -> NDArray[np.float64]
                 f"PathClassifier: sample_weight must be {len(weight):,} finite numbers of at least 0, one "
                 "per path"
             )
-        weight = weight * given
-    if not weight.sum():
+        weight = weight * check.near_one(given)
+    if not weight.any():
         raise InputError("PathClassifier: all weights are 0; give at least one path a weight")
     return np.asarray(weight / weight.mean())

@@ -132,7 +132,8 @@ class Pool:
         Where all edges have one weight, its power makes no difference.
         """
         (kind,) = one.kinds
-        if not kind.reads_weights or not np.ptp(one.network.weights) > 0:
+        weights = one.network.weights
+        if not kind.reads_weights or not len(weights) or not np.ptp(weights) > 0:
             return []
         powers = (0.0, 2 * kind.power)
         return [self._candidate(KINDS[kind.kind](edge_power=power), self._place(one)) for power in powers]
