@@ -74,6 +74,15 @@ def leave(folder: Path) -> None:
         raise KeyboardInterrupt
 
 
+def test_a_value_that_was_released_is_not_waited_for() -> None:
+    with LocalProcesses(1) as pool:
+        running, waiting = pool.submit(tasks.add, 1, 2), pool.submit(tasks.add, 3, 4)
+        pool.release([waiting])
+        assert pool.get(running) == 3
+        with pytest.raises(LookupError, match="released"):
+            pool.get(waiting)
+
+
 def test_leaving_the_block_ends_what_runs(tmp_path: Path) -> None:
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):

@@ -82,8 +82,8 @@ def test_another_order_and_counts_with_reader_options_are_refused() -> None:
     counts = hl.count_grams([["A", "B"]], 2)
     with pytest.raises(InputError, match="order 3 cannot be added to those of order 2"):
         counts.update(hl.count_grams([["A", "B"]], 3))
-    with pytest.raises(ParameterError, match="leave out delimiter"):
-        counts.update(counts, delimiter=",")
+    with pytest.raises(ParameterError, match="leave out memory, delimiter"):
+        counts.update(counts, memory="1MB", delimiter=",")
 
 
 def test_a_sum_that_would_wrap_is_refused() -> None:

@@ -284,6 +284,10 @@ def test_networks_drawn_from_the_posterior() -> None:
     assert one == same
     assert one != other
     assert one.parameters.rule == "drawn from the posterior, seed 0"
+    with pytest.raises(
+        ParameterError, match="'seed' parameter of sample_network must be a whole number, from 0"
+    ):
+        counts.sample_network(2**63)
     posterior = counts.evidence().levels[1].posterior
     longest = np.array([int((counts.sample_network(seed).order == 3).sum()) for seed in range(8)])
     spread = math.sqrt((posterior * (1 - posterior)).sum() / 8)

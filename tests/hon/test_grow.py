@@ -229,6 +229,7 @@ def test_weights_stay_exact_beyond_floats() -> None:
         ({"tau": -1}, "'tau' parameter of grow must be a number at least 0. Got -1"),
         ({"tau": float("nan")}, "'tau' parameter"),
         ({"min_support": 0}, "'min_support' parameter of grow"),
+        ({"min_support": 2**62 + 1}, r"'min_support' parameter of grow must be at most 2\*\*62"),
         ({"n_workers": 0}, "'n_workers' parameter"),
         ({"alpha": 0}, "'alpha' parameter of grow must be a number greater than 0 and at most 1. Got 0"),
         ({"alpha": 0.1, "tau": 3}, "'alpha' .* another rule than 'tau': give one .* alpha=0.1 and tau=3"),

@@ -109,6 +109,8 @@ class LocalProcesses(Executor):
     def wait(self, handles: Sequence[Handle]) -> list[Handle]:
         """Work on what arrives until one of these is done."""
         while not (done := [handle for handle in handles if _task(handle).done]):
+            if not self._at:  # nothing runs, and nothing that waits can: there is no answer to wait for
+                raise LookupError("released")
             for ready in wait(list(self._at)):
                 assert isinstance(ready, Connection)
                 self._take(ready)

@@ -187,7 +187,8 @@ class GramCounts(CountQuestions):
         """
         order = self.order if order is None else order
         order = check_integer("sample_network", "order", order, 1, self.order)
-        seed = root_seed(seed)
+        # A file of the network keeps the seed in 64 bits.
+        seed = check_integer("sample_network", "seed", root_seed(seed), 0, 2**63 - 1)
         drawn = []
         for level in self.evidence(order).levels:
             rng = generator(seed, "sample_network", level.length)

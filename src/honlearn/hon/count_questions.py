@@ -172,11 +172,11 @@ class CountQuestions:
         from honlearn.hon.merge import join_vocabularies, merge_tries
 
         counts, more = self._counts, paths
+        how = {"n_workers": n_workers, "memory": memory, "executor": executor}
         if not isinstance(more, GramCounts):
-            how = {"n_workers": n_workers, "memory": memory, "executor": executor}
             more = count_grams(paths, counts.order, **how, **reader_options)
-        elif reader_options:
-            raise ParameterError(f"update: counts are read already; leave out {listed(reader_options)}")
+        elif given := [name for name, value in how.items() if value not in (None, 1)] + list(reader_options):
+            raise ParameterError(f"update: these are counts already; leave out {listed(given)}")
         if more.order != counts.order:
             raise InputError(
                 f"counts of order {more.order} cannot be added to those of order {counts.order}; count both "

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from honlearn.hon.network import HigherOrderNetwork
 
-# Pairs of entities that are held at most; a network with more is looked at one step ahead only.
+# Pairs of nodes that a step further may make at most.
 _MOST = 50_000_000
 _NOISE = 1e-9
 # Entries whose information is computed at once.
@@ -43,7 +43,8 @@ def steps_apart(network: HigherOrderNetwork, reach: int = 2) -> Sparse:
     """Return how often j is passed 1 … `reach` steps after i, a SciPy CSR array [V, V].
 
     One step is what was counted. Further ones are expected: of those who came to a node as many go on as
-    leave it, by its shares. Where the context was kept that is what was counted, too.
+    leave it, by its shares. Where the context was kept that is what was counted, too. A step further that
+    would make more than 50 million pairs is not taken.
 
     >>> from honlearn.hon.build import grow
     >>> network = grow([["A", "C", "D"], ["B", "C", "E"], ["B", "C"]] * 6)

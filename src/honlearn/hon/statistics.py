@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.errors import InputError, ParameterError, check_integer, check_real, listed
+from honlearn.paths.options import MAX_COUNT
 
 # D(g) is at most the bits of a count, 62; what is far beyond it was never computed from paths.
 _MOST_BITS = 1000.0
 EVIDENCE = ("p_value", "q_value", "ln_bayes_factor")
-
-
 DEFAULT_ALPHA = 0.05
 
 
@@ -58,6 +57,11 @@ class GrowParameters:
         if tau is not None:
             tau = check_real(owner, "tau", tau, 0)
         support = 1 if min_support is None else check_integer(owner, "min_support", min_support, 1)
+        if support > MAX_COUNT:
+            raise ParameterError(
+                f"The 'min_support' parameter of {owner} must be at most 2**62, as counts are. "
+                f"Got {min_support!r} instead."
+            )
         if alpha is not None:
             alpha = check_real(owner, "alpha", alpha, 0, 1, open_below=True)
             other = (

@@ -24,15 +24,14 @@ Result = TypeVar("Result")
 
 
 class Shared(Generic[Result]):
-    """The last `kept` results by their keys.
+    """The last few results (:data:`KEPT`) by their keys.
 
-    >>> squares = Shared[int](kept=1)
+    >>> squares = Shared[int]()
     >>> squares.get("3", lambda: 3**2), squares.get("3", lambda: 0)
     (9, 9)
     """
 
-    def __init__(self, kept: int = KEPT) -> None:
-        self.kept = kept
+    def __init__(self) -> None:
         self._known: OrderedDict[str, Result] = OrderedDict()
         self._lock = Lock()
 
@@ -46,7 +45,7 @@ class Shared(Generic[Result]):
         found = compute()
         with self._lock:
             self._known[key] = found
-            while len(self._known) > self.kept:
+            while len(self._known) > KEPT:
                 self._known.popitem(last=False)
         return found
 

@@ -33,7 +33,6 @@ def read_npz(
     needed: Mapping[str, Spec],
     optional: Mapping[str, Spec] | None = None,
     *,
-    finite: bool = True,
     most: int = MAX_ARRAY_BYTES,
     advice: str = ADVICE,
 ) -> dict[str, NDArray[Any]]:
@@ -41,7 +40,7 @@ def read_npz(
 
     Each array has kinds of dtype, or one dtype, and a number of axes or a shape, in which a number is a size,
     None any size, and a name the same size wherever it stands: ``{"proba": ("f", ("nodes", "classes"))}``.
-    With `finite`, NaN and infinity are refused. All arrays together have at most `most` bytes.
+    NaN and infinity are refused. All arrays together have at most `most` bytes.
     """
     where = os.fspath(path)
     wanted = {**needed, **(optional or {})}
@@ -62,7 +61,7 @@ def read_npz(
     missing = [name for name in needed if name not in found]
     if missing:
         raise FormatError(f"{where}: the array {missing[0]!r} is not there; {advice}")
-    check_arrays(found, wanted, where, finite=finite, advice=advice)
+    check_arrays(found, wanted, where, advice=advice)
     return found
 
 
