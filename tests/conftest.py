@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -59,9 +61,11 @@ BEGAN = pytest.StashKey[float]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--cpu-times``."""
+    """Add ``--cpu-times`` and ``--skip-after``."""
     told = "tell the N modules and tests that take most CPU seconds, other processes included"
     parser.addoption("--cpu-times", type=int, default=0, metavar="N", help=told)
+    told = "skip a test once it has taken so many CPU seconds: with the compiler off, some take hours"
+    parser.addoption("--skip-after", type=float, default=0, metavar="SECONDS", help=told)
 
 
 def cpu_seconds() -> float:
@@ -74,6 +78,34 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
     """Keep when the test began; its fixtures are its own."""
     item.stash[BEGAN] = cpu_seconds()
     return (yield)
+
+
+class TooLongError(BaseException):
+    """A test has taken more than ``--skip-after``; no test catches it."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
+    """End a test that takes too long; what it has reached by then counts."""
+    seconds = item.config.getoption("--skip-after")
+    if not seconds:
+        return (yield)
+
+    def stop(_: int, frame: FrameType | None) -> None:
+        if frame is not None and "coverage" in frame.f_code.co_filename:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.01)  # it may hold a lock
+            return
+        raise TooLongError
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        return (yield)
+    except TooLongError:
+        pytest.skip(f"takes more than {seconds:g} s")
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 @pytest.hookimpl(wrapper=True)

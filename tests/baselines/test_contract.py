@@ -108,11 +108,21 @@ def test_gives_probabilities_of_labelled_and_unlabelled(listed: Listed) -> None:
 
 
 @EVERY
-def test_same_seed_same_bytes(listed: Listed) -> None:
+def test_same_seed_same_bytes_with_progress_and_without(
+    listed: Listed, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    before = answers(listed, trained(listed.name, listed.task)).tobytes()
+    capfd.readouterr()
     state = torch.random.get_rng_state()
     numbers = np.random.get_state()[1].tobytes()  # noqa: NPY002 - that it is left alone is the point
-    again = train(listed, network())
-    assert answers(listed, again).tobytes() == answers(listed, trained(listed.name, listed.task)).tobytes()
+    for verbose in (False, True):
+        again = train(listed, network(), verbose=verbose)
+        shown = capfd.readouterr().err
+        assert ("training" in shown) == (verbose and len(again.history_) > 0)
+        assert verbose or not shown
+        assert answers(listed, again).tobytes() == before
     assert torch.equal(torch.random.get_rng_state(), state)
     assert np.random.get_state()[1].tobytes() == numbers  # noqa: NPY002
 
@@ -416,22 +426,6 @@ def test_a_killed_fit_goes_on_to_the_same_bytes(listed: Listed, tmp_path: Path) 
     assert answers(listed, resumed).tobytes() == answers(listed, straight).tobytes()
     assert resumed.history_.equals(straight.history_)
     assert list(tmp_path.iterdir()) == []
-
-
-# --- progress ----------------------------------------------------------------------------------------
-
-
-@EVERY
-def test_shows_progress_when_asked(
-    listed: Listed, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    train(listed, network(), verbose=False)
-    assert capfd.readouterr().err == ""
-    model = train(listed, network(), verbose=True)
-    shown = capfd.readouterr().err
-    assert "training" in shown or not len(model.history_)
 
 
 def test_a_network_is_shared_not_copied() -> None:

@@ -50,7 +50,7 @@ def test_every_variant_trains(task: str, learner: Any) -> None:
     names = list(hon.vocabulary)
     for variant, shared in VARIANTS:
         given: dict[str, Any] = {"learner": learner, "variant": variant, "shared": shared, "n_learners": 2}
-        given |= {"training": Training(max_epochs=2), "n_threads": 1, "random_state": 0}
+        given |= {"training": Training(max_epochs=1), "n_threads": 1, "random_state": 0}
         if task == "nodes":
             model = DGEClassifier(hon, path_kernel=PathKernel(0, 0), **given).fit(
                 names, [n[0] for n in names]

@@ -38,7 +38,7 @@ def classifier(**given: Any) -> DGEClassifier:
 @pytest.mark.parametrize(("variant", "shared"), VARIANTS)
 def test_every_variant_learns_and_gives_probabilities(variant: str, shared: bool) -> None:
     _, nodes, y = communities()
-    model = classifier(variant=variant, shared=shared, max_epochs=30).fit(nodes[TRAIN], y[TRAIN])
+    model = classifier(variant=variant, shared=shared, max_epochs=15).fit(nodes[TRAIN], y[TRAIN])
     rest, truth = nodes[REST], y[REST]
     assert model.score(rest, truth) > 0.8
     proba, members = model.predict_proba(rest), model.member_proba(rest)
@@ -59,7 +59,7 @@ def test_every_learner_that_samples_reads_whole_neighborhoods_too(
     kind: dict[str, Any], fan_outs: Any
 ) -> None:
     _, nodes, y = communities()
-    gentle = {"input_dropout": 0.2, "hidden_dropout": 0.2, "max_epochs": 30, "patience": 8}
+    gentle = {"input_dropout": 0.2, "hidden_dropout": 0.2, "max_epochs": 15, "patience": 8}
     model = classifier(**kind, fan_outs=fan_outs, **gentle)
     assert model.fit(nodes[TRAIN], y[TRAIN]).score(nodes[REST], y[REST]) > 0.6
 

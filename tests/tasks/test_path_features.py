@@ -75,7 +75,7 @@ def chosen() -> Vectors:
 @pytest.mark.parametrize("form", ["none", "dense", "sparse", "frame"])
 def test_path_features_stand_beside_features_and_names_or_alone(form: str, identity: bool) -> None:
     _, nodes, y = communities()
-    given = {"max_epochs": 40, "hidden_dropout": 0.2, "input_dropout": 0.3, "kernel_share": 0}
+    given = {"max_epochs": 20, "hidden_dropout": 0.2, "input_dropout": 0.3, "kernel_share": 0}
     model = fitted(path_features=8, features=features(form), identity=identity, **given)
     assert model.score(nodes[REST], y[REST]) > 0.8
     assert np.array_equal(model.path_vectors_, chosen().first(8))
@@ -134,7 +134,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
 @pytest.mark.parametrize("kind", [{"aggregator": "mean"}, {"aggregator": "max"}, {"learner": "gin"}], ids=str)
 def test_every_learner_takes_path_features(kind: dict[str, Any], fan_outs: Any) -> None:
     _, nodes, y = communities()
-    gentle = {"input_dropout": 0.2, "hidden_dropout": 0.2, "max_epochs": 30, "patience": 8}
+    gentle = {"input_dropout": 0.2, "hidden_dropout": 0.2, "max_epochs": 15, "patience": 8}
     model = fitted(**kind, fan_outs=fan_outs, path_features=8, **gentle)
     assert model.score(nodes[REST], y[REST]) > 0.8
 
@@ -184,7 +184,7 @@ def test_every_variant_learns_with_masked_roots_and_without(
     variant: str, shared: bool, mask_self: bool
 ) -> None:
     _, nodes, y = communities()
-    model = fitted(variant=variant, shared=shared, mask_self=mask_self, path_features=4, max_epochs=30)
+    model = fitted(variant=variant, shared=shared, mask_self=mask_self, path_features=4, max_epochs=15)
     assert model.score(nodes[REST], y[REST]) > 0.8
     assert model.architecture_.kinds[0].mask_self is mask_self
     assert model.member_proba(nodes).shape == (3, 60, 3)
