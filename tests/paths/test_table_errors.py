@@ -138,7 +138,20 @@ def test_cut_and_damaged_files(tmp_path: Path) -> None:
         ({"trip": [1.5, 2.0]}, "column 'trip': 1.5 is no id"),
         ({"trip": [1, None]}, r"row 1 \(counted from 0\): empty sequence \(column 'trip'\)"),
         ({"leg": [float("nan"), 2.0]}, r"row 0 \(counted from 0\): empty order"),
-        ({"leg": ["a", "b"]}, "column 'leg' is of type .*an order is a number or a time.*pandas.to_datetime"),
+        (
+            {"leg": ["a", "b"]},
+            r"row 0 \(counted from 0\): 'a' \(column 'leg'\); an order is a number, or a t",
+        ),
+        (
+            {"leg": ["2024-05-31", "soon"]},
+            r"row 1 \(counted from 0\): 'soon' \(column 'leg'\); an order is a",
+        ),
+        ({"leg": ["1", "soon"]}, r"row 1 \(counted from 0\): 'soon' \(column 'leg'\); an order is a number"),
+        ({"leg": ["2024-05-31", None]}, r"row 1 \(counted from 0\): empty order \(column 'leg'\)"),
+        (
+            {"leg": [True, False]},
+            "column 'leg' is of type bool; an order is a number or a time.*pandas.to_da",
+        ),
     ],
 )
 def test_bad_tables(columns: dict[str, Any], message: str) -> None:
