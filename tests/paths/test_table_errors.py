@@ -42,6 +42,10 @@ def refused(source: Any, message: str, kind: type[HonlearnError] = InputError, *
         ("trip,leg,port\n1,1,A\n\n1,2\n", r"t\.csv:4: 2 fields where the header has 3; mend the row"),
         ("trip,leg,port\n1,1,A\n1,2,B,C\n", r"t\.csv:3: 4 fields where the header has 3"),
         ("trip,leg,port\n1,soon,A\n", r"t\.csv:2: 'soon' \(column 'leg'\); an order is a number, or a time"),
+        (
+            'trip,leg,port\n1,"1,5",A\n',
+            r"t\.csv:2: '1,5' \(column 'leg'\); a decimal has a point, not a comma",
+        ),
         ("trip,leg,port\n1,1,A\n1,soon,A\n", r"t\.csv:3: 'soon' \(column 'leg'\); an order is a number"),
         ("trip,leg,port\n1,2024-05-31,A\n1,31/05/2024,A\n", r"t\.csv:3: '31/05/2024' \(column 'leg'\)"),
         (

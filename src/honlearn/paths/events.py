@@ -6,6 +6,7 @@ appearance of their sequence. Only numbers stay in memory: 6 or 8 bytes per row,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -150,6 +151,8 @@ def gathered(parts: Sequence[Part], options: ReaderOptions, events: Rows, advanc
         if options.time_format is None
         else "mend the row, or name the form that all rows have (--time-format)"
     )
+    if re.fullmatch(r"'[0-9]+,[0-9]+'", first.value):
+        expected = "a decimal has a point, not a comma"
     raise InputError(f"{first.where}: {first.value} (column {options.order_by!r}); {expected}") from first
 
 
