@@ -125,6 +125,26 @@ def test_all_holders_give_the_same_paths(holders: dict[str, Any]) -> None:
         assert paths.vocabulary.names == tuple(dict.fromkeys(frame.port)), name
 
 
+@pytest.mark.parametrize("texts", [["2024-05-31 08:00", "2024-05-30 09:00"], ["10", "9.5"]])
+def test_orders_of_text_are_read_alike_from_files_and_tables(tmp_path: Path, texts: list[str]) -> None:
+    """As pandas.read_csv leaves times."""
+    table = pd.DataFrame({"trip": [1, 1], "leg": texts, "port": ["A", "B"]})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    columns = {"sequence": "trip", "order_by": "leg", "entity": "port"}
+    sources = (
+        tmp_path / "t.csv",
+        tmp_path / "t.parquet",
+        table,
+        table.astype("category"),
+        pl.DataFrame(table),
+    )
+    for source in sources:
+        assert list(hl.read_paths(source, **columns)) == [("B", "A")]
+    gap = "1h" if ":" in texts[0] else 0.1
+    assert len(hl.read_paths(table, **columns, max_gap=gap)) == 2
+
+
 def test_chunk_sizes_do_not_matter(holders: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     expected = hl.read_paths(holders["e.csv"], **EVENTS)
     monkeypatch.setattr(delimited, "_BLOCK", 512)

@@ -103,6 +103,12 @@ def test_no_source(source: object) -> None:
         hl.read_paths(source)
 
 
+def test_a_graph_is_no_paths() -> None:
+    networkx = pytest.importorskip("networkx")
+    with pytest.raises(InputError, match=r"a graph of NetworkX holds no paths; hl.from_networkx\(graph\)"):
+        hl.read_paths(networkx.path_graph(3))
+
+
 @pytest.mark.parametrize("name", ["A" * 5000, "~nobody-of-this-name/x", "A\0B"])
 def test_texts_that_name_no_file_are_paths_that_were_not_split(name: str) -> None:
     with pytest.raises(InputError, match=r"path 0 is a string, .*; wrap it as a list of names"):

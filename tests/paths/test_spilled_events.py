@@ -73,8 +73,6 @@ def table(
 @pytest.mark.parametrize("order", sorted(ORDERS))
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_the_paths_are_those_of_memory(tmp_path: Path, blocks: list[int], kind: str, order: str) -> None:
-    if kind == "parquet" and order == "huge":
-        pytest.skip("text is no order in Parquet")
     file, options = table(tmp_path, kind, order)
     stream = as_source(file, memory=50_000, **options)
     assert isinstance(stream, PathStream)

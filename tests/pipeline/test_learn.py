@@ -170,14 +170,16 @@ def test_without_labels(tmp_path) -> None:
     assert not linked & set(zip(links["source"], links["target"], strict=True))
 
 
-def test_labels_of_other_nodes() -> None:
+def test_labels_of_other_nodes(tmp_path) -> None:
     table, _ = _events(10)
+    out = tmp_path / "out"
     with pytest.raises(InputError, match="none of the 2 labelled nodes is in the network"):
-        hl.learn(table, {"q1": "x", "q2": "y"}, quick=True)
+        hl.learn(table, {"q1": "x", "q2": "y"}, quick=True, output=out)
     with pytest.raises(InputError, match="at least 4 are needed"):
         hl.learn(table, {"a1": "x", "b2": "y"}, quick=True)
     with pytest.raises(HonlearnError, match="all labelled nodes are of the class 'x'"):
-        hl.learn(table, dict.fromkeys(["a1", "a2", "b1", "b2"], "x"), quick=True)
+        hl.learn(table, dict.fromkeys(["a1", "a2", "b1", "b2"], "x"), quick=True, output=out)
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from report_cases import EVIL, learned_run, link_run, small_labels, small_network, write_run
 
+import honlearn as hl
 from honlearn.reporting.build import write_report
 
 SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
@@ -385,6 +386,21 @@ def test_a_run_with_records_alone_opens_and_says_what_is_missing(browser: Any, t
     assert made.locator("#scores-table tbody tr").count() > 5
     made.close()
     assert seen.errors == []
+
+
+def test_long_names_leave_room_for_the_columns_beside_them(browser: Any, tmp_path: Path) -> None:
+    long = "https://shop.example/" + "x" * 600
+    network = hl.grow([["A", long, "B"], ["B", long, "A"]] * 10, order=2, tau=1.0, min_support=1)
+    run = write_run(tmp_path / "run", network, {"A": "1", "B": "2", long: "1"})
+    page = write_report(run, tmp_path / "page.html")
+    for size in SIZES:
+        made, seen = opened(browser, page, size)
+        name = made.locator("#p-table tbody th", has_text=long)
+        width, room = name.bounding_box()["width"], made.locator("#p-table .scroll").bounding_box()["width"]
+        assert width < 0.6 * room
+        assert made.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        made.close()
+        assert seen.errors == []
 
 
 def test_other_data_of_the_folder_fit_a_phone(browser: Any, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from ensemble_cases import tiny
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid
@@ -17,7 +18,7 @@ from honlearn import DGEClassifier, DGELinkPredictor, Pairs, PathKernel, Structu
 from honlearn.errors import ParameterError
 from honlearn.learners import GAT, GCN, GCNII, GIN, KINDS, SAGE, GATv2, TorchLearner
 from honlearn.tasks.estimator import described
-from honlearn.tasks.nested import nested
+from honlearn.tasks.nested import as_learners, nested
 
 ESTIMATORS = (DGEClassifier, DGELinkPredictor)
 each_estimator = pytest.mark.parametrize("made", ESTIMATORS, ids=lambda made: made.__name__)
@@ -310,3 +311,8 @@ def test_learners_are_parameters_and_nothing_else(kind: Any) -> None:
         other = clone(learner).set_params(**{name: "x"})
         assert getattr(other, name) == "x"
         assert described(other) != described(learner)
+
+
+def test_a_module_is_answered_with_what_wraps_it() -> None:
+    with pytest.raises(ParameterError, match=r"Got .*Linear.*hl\.learners\.TorchLearner\(lambda n_in, n_out"):
+        as_learners("DGEClassifier", torch.nn.Linear)

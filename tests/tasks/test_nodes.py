@@ -230,6 +230,9 @@ def test_wrong_features_are_named() -> None:
         make_classifier(hon, features=np.ones((3, 2)), **FAST).fit(nodes, y)
     with pytest.raises(InputError, match="features have no row for 59 entities: ash01"):
         make_classifier(hon, features=pd.DataFrame([[1.0]], index=["ash00"]), **FAST).fit(nodes, y)
+    named = pd.DataFrame({"size": np.ones(60), "tree": nodes})
+    with pytest.raises(InputError, match=r"column 'tree' has them: features.set_index\('tree'\)"):
+        make_classifier(hon, features=named, **FAST).fit(nodes, y)
     with pytest.raises(InputError, match="numbers that are not finite"):
         make_classifier(hon, features=np.full((60, 1), np.nan), **FAST).fit(nodes, y)
     texts = pd.DataFrame({"kind": ["pond"] * 60}, index=nodes)

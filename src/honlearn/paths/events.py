@@ -6,6 +6,7 @@ appearance of their sequence. Only numbers stay in memory: 6 or 8 bytes per row,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -31,15 +32,18 @@ from honlearn.paths.interner import BadName, Interner
 from honlearn.paths.options import SKIP_EMPTY, Gap, ReaderOptions
 from honlearn.paths.orders import (
     TEXT,
+    TIMES,
     BadOrder,
     Orders,
     alike,
     from_text,
     joined,
+    looks_like_number,
     order_unit,
     order_values,
     ranked,
     reaches,
+    times_from_text,
 )
 from honlearn.paths.parts import Part
 from honlearn.paths.paths import PathChunk
@@ -108,7 +112,20 @@ def _order_types(part: Part, options: ReaderOptions) -> list[Any]:
     """Return the types to try for the order column, the tightest first."""
     if options.order_by is None:
         return [None]
-    return part.number_types(options.order_by) if options.time_format is None else [TEXT]
+    if options.time_format is not None:
+        return [TEXT]
+    kinds = part.number_types(options.order_by)
+    return kinds if kinds != [None] or part.is_once else _types_of_text(part, options.order_by)
+
+
+def _types_of_text(part: Part, name: str) -> list[Any]:
+    """Return the types to try for text in a table whose columns have types; None for a column of another."""
+    batch = next(part.batches([name], {}, lambda step=1, note="": None), None)
+    column = None if batch is None else plain(batch.column(0))
+    if column is None or not holds_text(column.type):
+        return [None]
+    first = next((value for value in column.cast(pa.large_string()).to_pylist() if value), "")
+    return [TEXT] if looks_like_number(first) else list(TIMES)
 
 
 def gathered(parts: Sequence[Part], options: ReaderOptions, events: Rows, advance: Advance) -> Rows:
@@ -134,6 +151,8 @@ def gathered(parts: Sequence[Part], options: ReaderOptions, events: Rows, advanc
         if options.time_format is None
         else "mend the row, or name the form that all rows have (--time-format)"
     )
+    if re.fullmatch(r"'[0-9]+,[0-9]+'", first.value):
+        expected = "a decimal has a point, not a comma"
     raise InputError(f"{first.where}: {first.value} (column {options.order_by!r}); {expected}") from first
 
 
@@ -174,8 +193,8 @@ class Events:
         first = 0
         for batch in part.batches(list(dict.fromkeys(wanted)), types, advance):
             columns = [plain(batch.column(name)) for name in wanted]
-            if order_type == TEXT:
-                columns[2] = self._from_text(part, columns[2], first)
+            if order_type == TEXT or (order_type in TIMES and holds_text(columns[2].type)):
+                columns[2] = self._from_text(part, columns[2], order_type, first)
             self._take(part, wanted, columns, first)
             first += batch.num_rows
             self._loose += 1
@@ -186,7 +205,7 @@ class Events:
     def _after_batch(self) -> None:
         """Do what is to be done after each batch; rows in memory need nothing."""
 
-    def _from_text(self, part: Part, column: pa.Array, first: int) -> Any:
+    def _from_text(self, part: Part, column: pa.Array, kind: pa.DataType, first: int) -> Any:
         """Return the text of an order column as numbers, or as times of the form that was named."""
         pattern = self.options.time_format
         if pattern is not None and not holds_text(column.type):
@@ -195,7 +214,11 @@ class Events:
                 "text; leave out time_format (--time-format)"
             )
         try:
-            return from_text(column) if pattern is None else parse_times(column, pattern)
+            if pattern is not None:
+                return parse_times(column, pattern)
+            if kind in TIMES:
+                return times_from_text(column.cast(pa.large_string()), kind)
+            return from_text(column.cast(pa.large_binary()).fill_null(b""))
         except BadOrder as error:
             row = first + error.position
             raise ConversionError(part.where(row), row + 2, error.value) from error

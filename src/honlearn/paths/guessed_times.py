@@ -17,6 +17,8 @@ _DAYS = (
     *(form.replace(".", mark) for form in ("%d.%m.%Y", "%m.%d.%Y", "%Y.%m.%d", "%d.%m.%y") for mark in "./-"),
     *("%m/%d/%y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y"),
 )
+# As the logs of web servers have them.
+_WHOLE = ("%d/%b/%Y:%H:%M:%S %z", "%d/%b/%Y:%H:%M:%S")
 _CLOCKS = ("", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p")
 _BETWEEN = (" ", "T", ", ")
 # A day with dots has the day first wherever it is written so.
@@ -39,12 +41,15 @@ def time_forms(values: Sequence[str]) -> list[str]:
     ['%d.%m.%Y %H:%M']
     >>> time_forms(["01/02/2024", "03/02/2024"])
     ['%d/%m/%Y', '%m/%d/%Y']
+    >>> time_forms(["31/May/2024:08:00:59 +0200"])
+    ['%d/%b/%Y:%H:%M:%S %z']
     """
     texts = sorted(set(values))
     return [form for form in _forms() if texts and all(_fits(text, form) for text in texts)]
 
 
 def _forms() -> Iterator[str]:
+    yield from _WHOLE
     for day in _DAYS:
         if day in _UNUSUAL:
             continue

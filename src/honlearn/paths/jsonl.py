@@ -19,7 +19,7 @@ from honlearn.errors import FormatError, InputError
 from honlearn.paths.delimited import ConversionError
 from honlearn.paths.files import File
 from honlearn.paths.options import ReaderOptions
-from honlearn.paths.orders import TEXT, TIMES, looks_like_number
+from honlearn.paths.orders import TEXT, TIMES, is_time, looks_like_number
 from honlearn.paths.parts import FilePart, Part
 from honlearn.paths.text import line_blocks
 from honlearn.progress import Advance
@@ -152,7 +152,7 @@ class JsonLinesPart(FilePart):
             try:
                 return pa.array([text or None for text in texts], pa.large_string()).cast(kind)
             except pa.ArrowInvalid:
-                bad = next(i for i, text in enumerate(texts) if text and not _is_time(text, kind))
+                bad = next(i for i, text in enumerate(texts) if text and not is_time(text, kind))
         shown = str(texts[bad]) if isinstance(texts[bad], (str, int)) else _kind(texts[bad])
         raise ConversionError(f"{self.name}:{block[bad][0]}", first + bad, repr(shown[:80]))
 
@@ -223,14 +223,6 @@ class JsonLinesPart(FilePart):
 
 def _kind(value: object) -> str:
     return _KINDS.get(type(value), "a number")
-
-
-def _is_time(text: str, kind: Any) -> bool:
-    try:
-        pa.array([text], pa.large_string()).cast(kind)
-    except (pa.ArrowInvalid, UnicodeEncodeError):
-        return False
-    return True
 
 
 def _is_unicode(value: object) -> bool:

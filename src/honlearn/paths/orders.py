@@ -204,6 +204,29 @@ def from_text(array: pa.Array) -> pa.Array:
     return _wide_numbers(array, status)
 
 
+def times_from_text(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return the times that a column of text spells, missing where it is empty; :class:`BadOrder` otherwise.
+
+    >>> times_from_text(pa.array(["2024-05-31 08:00", ""]), pa.timestamp("us")).to_pylist()
+    [datetime.datetime(2024, 5, 31, 8, 0), None]
+    """
+    texts = [None if value is None or not value.strip() else value.strip() for value in array.to_pylist()]
+    try:
+        return pa.array(texts, pa.large_string()).cast(kind)
+    except pa.ArrowInvalid:
+        bad, text = next((i, text) for i, text in enumerate(texts) if text and not is_time(text, kind))
+        raise BadOrder(bad, text.encode(errors="replace")) from None
+
+
+def is_time(text: str, kind: pa.DataType) -> bool:
+    """Return whether a text is a time that Arrow reads as `kind`."""
+    try:
+        pa.array([text], pa.large_string()).cast(kind)
+    except (pa.ArrowInvalid, UnicodeEncodeError):
+        return False
+    return True
+
+
 def _as_decimals(mantissas: NDArray[np.int64], places: int) -> pa.Array:
     if places == 0:
         return pa.array(mantissas)

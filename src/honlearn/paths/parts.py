@@ -30,6 +30,11 @@ class Part(ABC):
     first_row = 0
 
     @property
+    def is_once(self) -> bool:
+        """Whether the table can be read only once."""
+        return False
+
+    @property
     @abstractmethod
     def columns(self) -> list[str]:
         """Names of all columns."""
@@ -84,6 +89,11 @@ class MemoryPart(Part):
         self.source = source
         self.kind = type(source).__module__.partition(".")[0]
         self.name = "the table"
+
+    @property
+    def is_once(self) -> bool:
+        """Whether the table can be read only once."""
+        return isinstance(self.source, pa.RecordBatchReader)
 
     @property
     def columns(self) -> list[str]:

@@ -240,6 +240,10 @@ def _stream(
         return PathStream(_table_chunks(source, options), options, f"the {_kind(source)}", once=once)
     if isinstance(source, (str, os.PathLike)):
         return _file_stream(source, options, counts, show, memory)
+    if type(source).__module__.partition(".")[0] == "networkx":
+        raise InputError(
+            "a graph of NetworkX holds no paths; hl.from_networkx(graph) is its network, for hl.DGEClassifier"
+        )
     if isinstance(source, (dict, set, frozenset, bytes)) or not hasattr(source, "__iter__"):
         raise InputError(
             f"cannot read paths from an object of type {_kind(source)}; give a file, a table (pandas, "

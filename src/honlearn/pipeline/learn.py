@@ -180,12 +180,12 @@ def _learn(
     for line in summary.lines():
         asked.reports.note(line)
     again = (folder / RUN).is_dir()
-    folder.mkdir(parents=True, exist_ok=True)
     asked.reports.step("which memories are real")
     counts = count_grams(paths, asked.order)
     found = memories(counts)
     asked.reports.note(f"memory of one step: {found}")
     if labels is None:
+        folder.mkdir(parents=True, exist_ok=True)
         learned = unlabelled.learn_unlabelled(paths, counts, summary, found, folder / RUN, asked)
     else:
         learned = _with_labels(paths, counts, summary, found, labels, folder, asked)
@@ -221,6 +221,7 @@ def _with_labels(
     data = _data(source, counts, labels, asked)
     folds = folds_for(data.labels, asked.folds)
     jobs = plan_validation(data, spec, folds, asked.seed)
+    folder.mkdir(parents=True, exist_ok=True)  # not before the labels fit
     asked.reports.step(f"with and without memory: {folds} folds of {len(data.nodes):,} labelled nodes")
     about: dict[str, Any] = {"task": "nodes", "nodes": len(data.nodes), "notes": [], "machine": machine()}
     about |= {"command": asked.command} if asked.command else {}

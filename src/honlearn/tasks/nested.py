@@ -96,12 +96,12 @@ def as_learners(owner: str, value: object, usual: str = "sage") -> list[Learner]
     several = list(value) if isinstance(value, (list, tuple)) else [value]
     if not several:
         raise ParameterError(f"The 'learner' parameter of {owner} is empty; name at least one learner")
+    words = [kind for kind in KINDS if kind != TorchLearner.kind]
     out: list[Learner] = []
     for one in several:
         if one is None or (len(several) == 1 and isinstance(one, str) and one == AUTO):
             one = usual
         if isinstance(one, str):
-            words = [kind for kind in KINDS if kind != TorchLearner.kind]
             if one == TorchLearner.kind:
                 raise ParameterError(
                     f"The 'learner' parameter of {owner}: {one!r} is for Python only, since it needs a "
@@ -112,9 +112,9 @@ def as_learners(owner: str, value: object, usual: str = "sage") -> list[Learner]
             one = KINDS[one]()
         if not isinstance(one, Learner):
             raise ParameterError(
-                f"The 'learner' parameter of {owner} must be one of {listed(map(repr, KINDS), 20)}, an "
+                f"The 'learner' parameter of {owner} must be one of {listed(map(repr, words), 20)}, an "
                 f"object of honlearn.learners, or a list of these. Got {one!r} instead; wrap a "
-                "torch.nn.Module as TorchLearner(make)."
+                "torch.nn.Module: hl.learners.TorchLearner(lambda n_in, n_out: Module(n_in, n_out))."
             )
         out.append(one)
     return out

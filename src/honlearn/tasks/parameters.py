@@ -247,7 +247,12 @@ def user_features(
         index = values.index.astype(str)
         missing = [name for name in hon.vocabulary.names if name not in index]
         if missing:
-            raise InputError(f"features have no row for {len(missing):,} entities: {listed(missing, 5)}")
+            columns = (name for name in values.columns if set(missing) <= set(values[name].astype(str)))
+            name = next(columns, None) if hasattr(values, "columns") else None
+            hint = "" if name is None else f"; column {name!r} has them: features.set_index({name!r})"
+            raise InputError(
+                f"features have no row for {len(missing):,} entities: {listed(missing, 5)}{hint}"
+            )
         values = values.set_axis(index).loc[list(hon.vocabulary.names)].to_numpy()
     if hasattr(values, "tocsr"):
         values = values.tocsr().astype(np.float32)
