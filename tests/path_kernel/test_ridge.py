@@ -157,14 +157,16 @@ def test_labelled_entities_are_calibrated_without_their_part() -> None:
     assert got.penalty == 0.1
 
 
-def test_penalties_are_judged_by_a_calibration_on_other_examples() -> None:
+@pytest.mark.parametrize("mixed", [True, False])
+def test_penalties_are_judged_by_a_calibration_on_other_examples(mixed: bool) -> None:
     vectors, labels = clouds()
     made = kernel(vectors, example(labels), 3)
-    (fit,) = made.fits([0.1])
+    (fit,) = made.fits([0.1], mixed)
     part = np.arange(60) % 2
     for number in range(2):
         rest, own = part != number, part == number
-        alone = calibrate(fit.left_out[rest], labels[rest], np.ones(30))
+        alone = calibrate(fit.left_out[rest], labels[rest], np.ones(30), mixed=mixed)
+        assert (alone.matrix[0, 1] != 0) == mixed
         expected = -log_softmax(alone.logits(fit.left_out[own]), 1)[np.arange(30), labels[own]]
         np.testing.assert_allclose(fit.losses[own], expected, atol=5e-3)
     assert fit.loss == pytest.approx(fit.losses.mean())

@@ -34,11 +34,15 @@ class Calibration(NamedTuple):
 
 
 def calibrate(
-    scores: Rows, labels: NDArray[np.int64], weights: Rows, near: Calibration | None = None
+    scores: Rows,
+    labels: NDArray[np.int64],
+    weights: Rows,
+    near: Calibration | None = None,
+    mixed: bool = True,
 ) -> Calibration:
     """Return the calibration of scores [n, C] with the least weighted log loss + (|M|² + |b|²) / 2.
 
-    The search begins at one that is `near`.
+    The search begins at one that is `near`. Unless scores may be `mixed`, M is 0.
 
     >>> from scipy.special import softmax
     >>> scores = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]] * 50)
@@ -47,7 +51,7 @@ def calibrate(
     [[1.0, 0.0], [0.0, 1.0]]
     """
     count = scores.shape[1]
-    mixed = count**2 if count <= _MIXED else 0
+    n_mixed = count**2 if mixed and count <= _MIXED else 0
     # Classes in rows, so that what is summed over classes is summed over long rows.
     columns, own = np.ascontiguousarray(scores.T), np.arange(len(labels))
     truth = np.zeros_like(columns)
@@ -56,9 +60,9 @@ def calibrate(
 
     def unpacked(numbers: Rows) -> Calibration:
         matrix = numbers[0] * np.eye(count)
-        if mixed:
-            matrix += numbers[1 : 1 + mixed].reshape(count, count)
-        return Calibration(matrix, numbers[1 + mixed :], numbers)
+        if n_mixed:
+            matrix += numbers[1 : 1 + n_mixed].reshape(count, count)
+        return Calibration(matrix, numbers[1 + n_mixed :], numbers)
 
     def loss(numbers: Rows) -> tuple[float, Rows]:
         now = unpacked(numbers)
@@ -71,12 +75,12 @@ def calibrate(
         proba *= weights / every
         by_matrix, by_bias = columns @ proba.T - onto, proba.sum(1) - total
         free = numbers[1:]
-        grown = np.concatenate([by_matrix.ravel() if mixed else [], by_bias]) + free
+        grown = np.concatenate([by_matrix.ravel() if n_mixed else [], by_bias]) + free
         value = weights @ (np.log(every) - of_truth) + free @ free / 2
         return float(value), np.concatenate([[np.trace(by_matrix)], grown])
 
-    start = np.concatenate([[5.0], np.zeros(mixed + count)]) if near is None else near.packed
-    limits = [(0.0, _STEEPEST), *[(None, None)] * (mixed + count)]
+    start = np.concatenate([[5.0], np.zeros(n_mixed + count)]) if near is None else near.packed
+    limits = [(0.0, _STEEPEST), *[(None, None)] * (n_mixed + count)]
     for _ in range(_TRIES):
         found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits)
         start, slope = found.x, np.array(found.jac)

@@ -139,7 +139,7 @@ class _Comparison:
         every, tried = embedding(self.ahead[reach], shorter[-1], smoothing), []
         for length in shorter:
             kernel = PathRidge(every[:, :length], self.examples, self.n_classes, _LANDMARKS)
-            found = min(kernel.fits(_PENALTIES), key=lambda fit: fit.loss)
+            found = min(kernel.fits(_PENALTIES, mixed=False), key=lambda fit: fit.loss)
             tried.append((found.losses, Vectors(reach, smoothing, every[:, :length], found.loss)))
         return min(tried, key=lambda one: one[1].loss)
 

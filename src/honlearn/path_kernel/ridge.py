@@ -130,8 +130,12 @@ class PathRidge:
         """Return how alike these vectors and the landmarks are, [n, m]."""
         return alike(rows, self.landmarks)
 
-    def fits(self, penalties: Sequence[float]) -> Iterator[_Fit]:
-        """Yield a fit for each penalty; its loss is of examples left out, by regression and calibration."""
+    def fits(self, penalties: Sequence[float], mixed: bool = True) -> Iterator[_Fit]:
+        """Yield a fit for each penalty; its loss is of examples left out, by regression and calibration.
+
+        Unless classes may be `mixed`, the calibration has a slope and biases alone, which takes a fraction of
+        the time and is less of a guess where examples are few.
+        """
         labels, weights = self.examples.labels, self.weights
         truth = np.eye(self.n_classes)[labels]
         truth -= weights @ truth / len(labels)
@@ -156,16 +160,19 @@ class PathRidge:
         near: Sequence[Calibration | None] = [None] * _JUDGED
         for penalty, scores in zip(penalties, left_out, strict=True):
             coefficients = self._lift @ (basis @ (onto / (values + penalty)[:, None]))
-            near, logits = self._calibrated(scores, near)
+            near, logits = self._calibrated(scores, near, mixed)
             yield _Fit(penalty, coefficients, scores, self._losses(logits))
 
-    def _calibrated(self, scores: Rows, near: Sequence[Calibration | None]) -> tuple[list[Calibration], Rows]:
+    def _calibrated(
+        self, scores: Rows, near: Sequence[Calibration | None], mixed: bool = True
+    ) -> tuple[list[Calibration], Rows]:
         """Return a calibration for each part of the examples, fitted on the others, and the logits [n, C]."""
         part, logits = np.arange(len(scores)) % len(near), np.empty_like(scores)
         found = []
         for number, start in enumerate(near):
             rest, own = part != number, part == number
-            found.append(calibrate(scores[rest], self.examples.labels[rest], self.weights[rest], start))
+            known = (scores[rest], self.examples.labels[rest], self.weights[rest])
+            found.append(calibrate(*known, start, mixed))
             logits[own] = found[-1].logits(scores[own])
         return found, logits
 
