@@ -4,10 +4,10 @@
 
 `fit` trains 16 learners on a network of 192,000 nodes and 8 million edges, `million` on a million entities,
 each for few epochs in a process of its own, from sampled neighbourhoods: CPU seconds, the peak of the whole
-fit (path vectors among it), the peak of the training beside its estimate, the peak of a prediction for every
-entity, and how many learners trained at a time. `steps` is the time of one sampled step of one learner on
-100,000 and on a million entities. `vectors` compares path vectors by sketching with exact ones: time, and
-the share of the squares of the singular values that they hold. Sizes are times the scale.
+fit (path vectors among it), the peak of the training beside its estimate, the peak of a prediction for some
+thousand entities, and how many learners trained at a time. `steps` is the time of one sampled step of one
+learner on 100,000 and on a million entities. `vectors` compares path vectors by sketching with exact ones:
+time, and the share of the squares of the singular values that they hold. Sizes are times the scale.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from honlearn.hon.edgelist import from_edges
 from honlearn.learners import SAGE
 
 FITS = {"fit": (17_428, 175_000, 8_000_000), "million": (1_000_000, 0, 9_000_000)}
-CLASSES, LABELLED = 8, 4_000
+CLASSES, LABELLED, PREDICTED = 8, 4_000, 4_000
 
 
 def network(entities: int, contexts: int, edges: int, seed: int = 0) -> Any:
@@ -84,7 +84,7 @@ def fit_here(name: str, scale: float, learners: int, limit: str | None) -> dict[
     fitted = time.process_time()
     peak = max(measured.peaks[0], measured.peaks[1], _peak())
     _reset_peak()
-    model.predict_proba(list(hon.vocabulary.names))
+    model.predict_proba(list(hon.vocabulary.names[:PREDICTED]))
     return {
         "what": f"{name}: {hon.n_entities:,} entities, {hon.n_nodes:,} nodes, {hon.n_edges:,} edges",
         "learners": learners,

@@ -90,7 +90,7 @@ def test_control_groups_limit_what_is_available(tmp_path: Path) -> None:
 
 def test_an_estimate_is_near_the_measured_peak() -> None:
     folder = Path(__file__).resolve().parents[2] / "benchmarks"
-    code = "import json, bench_large as b; print(json.dumps(b.fit_here('million', 0.06, 2, '1GB')))"
+    code = "import json, bench_large as b; print(json.dumps(b.fit_here('million', 0.06, 2, '1300MB')))"
     made = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=folder
     )

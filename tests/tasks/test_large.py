@@ -10,7 +10,7 @@ import pytest
 from task_cases import FAST, communities
 
 from honlearn import DGEClassifier, load_model
-from honlearn.ensemble import memory
+from honlearn.ensemble import inference, memory
 from honlearn.errors import InputError, ParameterError
 from honlearn.learners import GCN, SAGE
 from honlearn.tasks import large
@@ -77,3 +77,23 @@ def test_too_little_memory_is_told_before_training() -> None:
         classifier(learner="sage", variant="pool", memory=1000).fit(NODES, Y)
     with pytest.raises(ParameterError, match=r"'training.memory' parameter of DGEClassifier must be a size"):
         classifier(learner="sage", memory="much").fit(NODES, Y)
+
+
+@pytest.mark.parametrize("n_draws", ["all", 1, 3])
+def test_representations_of_many_nodes_become_classes_part_by_part(
+    n_draws: int | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = classifier(learner="sage", n_draws=n_draws).fit(NODES, Y)
+    before, most = model.predict_proba(NODES), 200
+    sizes: list[int] = []
+    classes = inference.Inference._classes
+
+    def noted(self: inference.Inference, table: Any) -> Any:
+        sizes.append(table.numel())
+        return classes(self, table)
+
+    monkeypatch.setattr(inference, "_CHUNK", most)
+    monkeypatch.setattr(inference.Inference, "_classes", noted)
+    np.testing.assert_allclose(model.predict_proba(NODES), before, rtol=1e-5)
+    assert len(sizes) > 1
+    assert max(sizes) <= 2 * most

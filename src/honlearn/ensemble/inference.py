@@ -6,6 +6,8 @@ all relatives weighted by Eq. 3. With exact neighbourhoods a relative is compute
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -79,11 +81,11 @@ class Inference:
         """Return what is averaged, [M, B, C]; with no draws (all relatives) M is 1 where it is not a bag."""
         if n_draws == 1 and self.shape.variant == "bag":
             # Each learner reads the relatives that it drew, not those of all.
-            return self._classes(self._table(self._drawn(0)[:, nodes]))
-        relatives, table = self._represented(nodes, n_draws)
+            return self._class_table(self._drawn(0)[:, nodes])
         if self.shape.is_joint:
-            return self._joint(nodes, relatives, table, n_draws)
-        proba = self._classes(table)
+            return self._joint(nodes, *self._represented(nodes, n_draws), n_draws)
+        relatives = self._needed(nodes, n_draws)
+        proba = self._class_table(self._by_all(relatives))
         if n_draws == 0:
             return self._expected(nodes, relatives, proba)
         out = np.zeros((self.shape.n_learners, len(nodes), proba.shape[2]), np.float32)
@@ -136,17 +138,36 @@ class Inference:
         learners = 1 if self.shape.variant == "batch" else self.shape.n_learners
         return np.broadcast_to(nodes, (learners, len(nodes)))
 
+    def _class_table(self, roots: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return the class probabilities by each learner of its own roots [P, R], [P, R, C].
+
+        No more representations are held than make a large tensor: of a million nodes they are gigabytes.
+        """
+        found: list[NDArray[np.float32]] = []
+        parts: list[torch.Tensor] = []
+        for part in self._parts(roots):
+            parts.append(part)
+            if sum(one.numel() for one in parts) >= _CHUNK:
+                found.append(self._classes(torch.cat(parts, 1)))
+                parts.clear()
+        if parts:
+            found.append(self._classes(torch.cat(parts, 1)))
+        return np.concatenate(found, 1)
+
     def _table(self, roots: NDArray[np.int32]) -> torch.Tensor:
         """Return the representations by each learner of its own roots [P, R], [P, R, d]."""
+        return torch.cat(list(self._parts(roots)), 1)
+
+    def _parts(self, roots: NDArray[np.int32]) -> Iterator[torch.Tensor]:
+        """Yield the same for some roots after others."""
         streams = [derive_seed(self.seed, "inference", learner) for learner in range(len(roots))]
         size = chunk_size(self.near, len(roots), self.shape.widest)
-        parts = []
         for number, start in enumerate(range(0, roots.shape[1], size)):
             some = np.ascontiguousarray(roots[:, start : start + size])
             ctx = ForwardContext(self.run, np.array(streams, np.uint64), number)
             with self.run.step():
-                parts.append(self.ensemble.represent(some, self.near, ctx))
-        return torch.cat(parts, 1)
+                part = self.ensemble.represent(some, self.near, ctx)
+            yield part
 
     def _expected(
         self, nodes: NDArray[np.int32], relatives: NDArray[np.int32], values: NDArray[np.float32]

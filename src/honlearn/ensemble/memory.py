@@ -97,26 +97,39 @@ def _of_kind(
         tables = entities
     else:
         edges = _SAMPLED_EDGE * network.n_edges
-        entries = _entries(roots, fan_outs)
+        entries, read = _in_trees(roots, fan_outs, 2 * network.n_edges / network.n_nodes)
         # Places, weights and masks of the entries, and the rows of the layer above.
         activations = entries * (width // 4 + 16)
-        tables = min(entities, entries)
-    # Tables of features beside identities are made anew in every step, and have gradients of their own.
-    activations += tables * width * (6 if n_features and kind.identity else 0)
-    activations += tables * (width + n_features) * (2 if row_wise else 1)
+        tables = min(entities, read if row_wise else entries)
+    if row_wise:
+        # Rows of a table, their gradient and a sum; of features, rows for each of three tables.
+        activations += tables * (3 * width + 3 * n_features)
+    else:
+        # Tables of features beside identities are made anew in every step, and have gradients of their own.
+        activations += tables * width * (6 if n_features and kind.identity else 0)
+        activations += tables * (width + n_features)
     moments, best = 2 * numbers, numbers
     saved = 4 * numbers if options.checkpoint is not None else 0
-    shared = edges + 24 * network.n_nodes + 4 * entities * (n_features + 16)
+    # The features themselves are there already.
+    shared = edges + 24 * network.n_nodes + 64 * entities
     return Estimate(shape.n_learners, shared, 4 * numbers, 4 * (moments + best + saved + activations))
 
 
-def _entries(roots: int, fan_outs: Sequence[int]) -> int:
-    """Return how many look-ups the trees under these roots have."""
-    level = total = roots
+def _in_trees(roots: int, fan_outs: Sequence[int], degree: float) -> tuple[int, int]:
+    """Return how many look-ups the trees under these roots have, and how many nodes these read at most.
+
+    On either side half of the nodes are read, each side from a table of its own. `degree` is in- and
+    out-degree together.
+
+    >>> _in_trees(10, (64, 1), 4.0)
+    (3850, 105)
+    """
+    level = total = nodes = read = roots
     for fan_out in fan_outs:
         level *= 2 * fan_out
-        total += level
-    return total
+        nodes = min(level, int(nodes * degree))
+        total, read = total + level, read + nodes
+    return total, read // 2
 
 
 def group_size(found: Estimate, memory: object, owner: str, apart: bool, processes: int = 1) -> int | None:
