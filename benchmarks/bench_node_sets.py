@@ -29,7 +29,7 @@ import numpy as np
 
 import honlearn as hl
 from honlearn.labels import read_labels
-from honlearn.results.calibration import BINS, LEVELS, coverage_interval, set_scores
+from honlearn.results.calibration import BINS, LEVELS, coverage_interval, expected_error, set_scores
 from honlearn.tasks import calibrated
 from honlearn.tasks.crossed import count_fits
 from honlearn.tasks.temperature import tempered
@@ -45,8 +45,6 @@ SCORES: dict[str, dict[str, Any]] = {
     "raps": {"score": "raps"},
     "aps, smoothed": {"score": "aps", "smoothing": "auto"},
 }
-# What a calibration error is that comes of noise alone: the mean over so many draws.
-DRAWS = 200
 
 
 def from_files(network: str, labels: str) -> Case:
@@ -153,10 +151,12 @@ def summary(results: list[Tested]) -> Iterator[dict[str, Any]]:
                 "below": sum(_is_below(one.sets[name], len(one.truth), level) for one in results),
             }
     error, of_noise = calibration_error(results)
+    alone = [calibration_error([one]) for one in results]
     yield {
         "calibration_error": round(error, 4),
         "of_noise": round(of_noise, 4),
-        "mean_of_splits": round(float(np.mean([calibration_error([one])[0] for one in results])), 4),
+        "mean_of_splits": round(float(np.mean([one[0] for one in alone])), 4),
+        "of_noise_in_splits": round(float(np.mean([one[1] for one in alone])), 4),
         "splits": len(results),
     }
 
@@ -174,13 +174,8 @@ def calibration_error(results: list[Tested]) -> tuple[float, float]:
     sure = np.concatenate([one.proba.max(1) for one in results]).astype(np.float64)
     right = np.concatenate([one.proba.argmax(1) == one.truth for one in results])
     place = np.minimum((sure * BINS).astype(np.int64), BINS - 1)
-    drawn = np.random.default_rng(0).random((DRAWS, len(sure))) < sure
-    noise = [_apart(place, one - sure) for one in drawn]
-    return _apart(place, right - sure), float(np.mean(noise))
-
-
-def _apart(place: np.ndarray, gap: np.ndarray) -> float:
-    return float(np.abs(np.bincount(place, gap)).sum() / len(gap))
+    error = np.abs(np.bincount(place, right - sure)).sum() / len(sure)
+    return float(error), expected_error(sure[:, None])
 
 
 def main(words: list[str] | None = None) -> list[dict[str, Any]]:

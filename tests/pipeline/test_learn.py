@@ -87,6 +87,22 @@ def test_the_run_can_be_drawn_again(learned, tmp_path) -> None:
     assert found.headline in page
 
 
+def test_the_page_tells_the_reasons_of_explain(learned) -> None:
+    _, out = learned
+    model, compared = hl.load_model(out / "model"), 0
+    for entity in read_learned(out / "run").entities[:6]:
+        found = {(one.kind, one.name): one for one in model.explain(entity.node).reasons}
+        for one in entity.reasons["reasons"]:
+            if " other " in one["name"]:
+                continue
+            same = found[one["kind"], one["name"]]
+            assert one["without"] == pytest.approx(same.without, abs=1e-5)
+            if same.value is not None:
+                assert one["value"] == pytest.approx(same.value, abs=1e-5)
+                compared += one["kind"] == "neighbor"
+    assert compared > 10
+
+
 def test_three_folds_have_no_p_value(learned) -> None:
     found, _ = learned
     assert len(found.validation.score.values) == 3

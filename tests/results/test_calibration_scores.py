@@ -10,6 +10,7 @@ from honlearn.results.calibration import (
     abstention_curve,
     calibration_scores,
     coverage_interval,
+    expected_error,
     reliability,
     set_scores,
 )
@@ -28,6 +29,19 @@ def test_calibration_error_is_a_sum_over_bins(predicted: tuple[np.ndarray, np.nd
         inside = (sure >= low / 10) & (sure < (low + 1) / 10)
         error += abs(right[inside].sum() - sure[inside].sum()) / 200
     assert reliability(truth, proba).error == pytest.approx(error)
+
+
+@pytest.mark.parametrize("size", [1, 60, 5000])
+def test_the_error_of_noise_is_the_mean_of_drawn_ones(size: int) -> None:
+    random = np.random.default_rng(size)
+    proba = random.dirichlet(np.full(3, 0.5), size)
+    sure, drawn = proba.max(1), []
+    for _ in range(400):
+        truth = np.where(random.random(size) < sure, proba.argmax(1), (proba.argmax(1) + 1) % 3)
+        drawn.append(calibration_scores(truth, proba)["ece"])
+    error = np.std(drawn) / np.sqrt(len(drawn))
+    assert expected_error(proba) == pytest.approx(np.mean(drawn), abs=4 * error)
+    assert calibration_scores(truth, proba)["ece_of_noise"] == expected_error(proba)
 
 
 def test_brier_score_is_that_of_scikit_learn(predicted: tuple[np.ndarray, np.ndarray]) -> None:

@@ -197,6 +197,25 @@ def test_table_text_html_and_json() -> None:
         found.label = "a"  # type: ignore[misc]
 
 
+def test_how_many_reasons_are_told_does_not_change_them() -> None:
+    hon, nodes, y = communities()
+    model = make_classifier(hon, **{**FAST, "max_epochs": 2}, learner="sage").fit(nodes[::2], y[::2])
+    node = max(nodes.tolist(), key=lambda name: len(hon.family(name)))
+    whole = model.explain(node)
+    for top in (1, 3):
+        found = model.explanations([node], top=top)[0]
+        for kind, start in (("neighbor", "without neighbours"), ("memory", "without memory")):
+            told, every = found.of_kind(kind), whole.of_kind(kind)
+            assert (len(told), len(every)) == (top + 1, 6)
+            for one, same in zip(told[:top], every, strict=False):
+                assert one == same
+            gained = found.probability - reference(found, start)
+            assert sums(found, kind) == pytest.approx(gained, abs=1e-5)
+            left = sum(int(one.name.split(" ")[0]) if " other " in one.name else 1 for one in every[top:])
+            assert told[top].name.startswith(f"{left} other ")
+        assert found.of_kind("example") == whole.of_kind("example")[:top]
+
+
 def test_more_reasons_than_eight_are_sampled_and_still_add_up() -> None:
     hon, nodes, y = communities()
     model = make_classifier(hon, **{**FAST, "max_epochs": 2}, learner="sage").fit(nodes[::2], y[::2])

@@ -35,6 +35,7 @@ COLUMNS = {
     "single F1": ("single_micro_f1", 3),
     "gain": ("gain", 3),
     "ECE": ("ece", 3),
+    "ECE of noise": ("ece_of_noise", 3),
     "in sets of 90 %": ("coverage_90", 3),
     "set size": ("set_size_90", 2),
     "fit s": ("fit_seconds", 1),

@@ -31,7 +31,7 @@ def explain(
     label: Annotated[
         str | None, typer.Option(metavar="CLASS", help="The class to explain; default: the most probable.")
     ] = None,
-    top: Annotated[int, typer.Option(min=1, metavar="K", help="How many reasons of each kind to show.")] = 7,
+    top: Annotated[int, typer.Option(min=1, metavar="K", help="How many reasons of each kind to show.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     *,
     reading: dict[str, Any],

@@ -19,6 +19,7 @@ COLUMNS = {
     "micro F1": ("micro_f1", 3),
     "macro F1": ("macro_f1", 3),
     "ECE": ("ece", 3),
+    "ECE of noise": ("ece_of_noise", 3),
     "in sets of 90 %": ("coverage_90", 3),
     "set size": ("set_size_90", 2),
     "fit s": ("fit_seconds", 1),

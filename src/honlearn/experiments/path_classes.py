@@ -31,7 +31,10 @@ from honlearn.results.records import digest_of, paths_digest
 from honlearn.seeds import derive_seed
 from honlearn.versions import versions
 
-SCORES = ("log_loss", "auroc", "micro_f1", "macro_f1", "accuracy", "ece", "brier", *SET_SCORES)
+SCORES = (
+    *("log_loss", "auroc", "micro_f1", "macro_f1", "accuracy", "ece", "ece_of_noise", "brier"),
+    *SET_SCORES,
+)
 # The page draws each path that was tested; of more than these it would grow beyond what browsers show well.
 MOST_KEPT = 20_000
 

@@ -86,11 +86,15 @@ class KernelTerms:
     def _solver(self) -> tuple[tuple[Rows, bool], Rows]:
         """A factor of K_ZX W K_XZ + λ K_ZZ, [m, m], and K_ZX W, [m, n]."""
         onto = alike(self._landmarks, self.vectors[self.labelled.nodes].astype(np.float64))
+        # Weights of 1, the usual ones, need no copies of a large table.
+        is_plain = bool((self.labelled.weights == 1).all())
+        root = onto if is_plain else onto * np.sqrt(self.labelled.weights)
         # A matrix times its own transpose takes half the work of a product of two.
-        root = onto * np.sqrt(self.labelled.weights)
-        matrix = root @ root.T + self.penalty * onto[:, self._places]
+        matrix = root @ root.T
+        matrix += self.penalty * onto[:, self._places]
         matrix[np.diag_indices_from(matrix)] += _JITTER * np.trace(matrix) / len(matrix)
-        return cho_factor(matrix), onto * self.labelled.weights
+        factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
+        return factor, onto if is_plain else onto * self.labelled.weights
 
     @cached_property
     def _truth(self) -> Rows:

@@ -49,6 +49,7 @@ from honlearn.paths.parts import Part
 from honlearn.paths.paths import PathChunk
 from honlearn.paths.sequences import SequenceNumbers
 from honlearn.paths.time_format import parse_times
+from honlearn.paths.unix_times import UNITS, UnixUnits
 from honlearn.progress import Advance
 
 Rows = TypeVar("Rows", bound="Events")
@@ -175,6 +176,7 @@ class Events:
         self.places = 0
         self.distinct: list[Decimal] | None = None
         self._loose = 0
+        self._unix = UnixUnits()
 
     def fresh(self: Rows) -> Rows:
         """Return the like of it without rows, to read again into."""
@@ -248,6 +250,7 @@ class Events:
         self.codes.append(codes.astype(np.uint16) if len(self.interner) <= 1 << 16 else codes)
         if len(columns) == 3:
             self.orders.append(order_values(self._one_unit(part, columns[2])))
+            self._check_unix_unit(self.orders[-1], where)
 
     def entities(
         self, part: Part, name: str, column: pa.Array, where: Callable[[int], str]
@@ -313,6 +316,18 @@ class Events:
                     "everywhere"
                 ) from error
         return column
+
+    def _check_unix_unit(self, orders: Orders, where: Callable[[int], str]) -> None:
+        """Raise where numbers are unix times in two units."""
+        if order_unit(self.order_type):
+            return
+        position = self._unix.changes(orders)
+        if position is not None and self._unix.unit is not None:
+            value = orders.values[position] / 10**orders.places
+            raise InputError(
+                f"{where(position)}: {value:.0f} (column {self.options.order_by!r}) is no unix time in "
+                f"{UNITS[self._unix.unit]}, as all before it are; bring the column to one unit"
+            )
 
     def gap_in_units(self, gap: Gap) -> Fraction:
         """Return the maximum gap in the unit of the order column, or raise when the two do not fit."""

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     import pandas
 
 _OWNER = "evaluate"
-_SHOWN = ("micro_f1", "macro_f1", "log_loss", "ece", "coverage_90", "set_size_90", "fit_cpu_seconds")
+_SHOWN = (
+    *("micro_f1", "macro_f1", "log_loss", "ece", "ece_of_noise"),
+    *("coverage_90", "set_size_90", "fit_cpu_seconds"),
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,8 @@ BINS = 10
 # Coverages that sets are asked for, and shares of the nodes that are answered, in percent.
 LEVELS = (80, 90, 95)
 ANSWERED = (50, 80)
+# In bins of more nodes the number of right ones is as good as normal.
+_MANY = 400
 SET_SCORES = tuple(f"{name}_{level}" for level in LEVELS for name in ("coverage", "set_size"))
 """What records have of prediction sets."""
 
@@ -48,11 +50,38 @@ def reliability(truth: NDArray[np.int64], proba: Numbers) -> Reliability:
     return Reliability(count, np.bincount(place, sure, BINS) / full, np.bincount(place, right, BINS) / full)
 
 
+def expected_error(proba: Numbers) -> float:
+    """Return the mean calibration error of right probabilities: the part of it that is noise.
+
+    Each node is right with its own confidence, whatever the others are. The number of right ones in a bin is
+    then Poisson binomial, and its mean distance from the sum of the confidences is computed exactly; in bins
+    of more than 400 nodes, by the normal distribution.
+
+    >>> expected_error(np.array([[0.95, 0.05], [0.75, 0.25]])).__round__(3)
+    0.235
+    """
+    sure = np.clip(proba.max(1).astype(np.float64), 0.0, 1.0)
+    place = np.minimum((sure * BINS).astype(np.int64), BINS - 1)
+    total = sum(_mean_distance(sure[place == number]) for number in range(BINS))
+    return float(total / max(len(sure), 1))
+
+
+def _mean_distance(sure: NDArray[np.float64]) -> float:
+    """Return E |Σ coins − Σ sure|, coins with these probabilities of 1."""
+    if len(sure) > _MANY:
+        return float(np.sqrt(2 / np.pi * (sure * (1 - sure)).sum()))
+    chances = np.ones(1)
+    for share in sure:
+        chances = np.append(chances * (1 - share), 0.0) + np.append(0.0, chances * share)
+    return float(chances @ np.abs(np.arange(len(chances)) - sure.sum()))
+
+
 def calibration_scores(truth: NDArray[np.int64], proba: Numbers) -> dict[str, float]:
-    """Return `ece`, `brier` (Σ over classes, from 0 to 2) and `accuracy_of_50`, `accuracy_of_80`.
+    """Return `ece`, `ece_of_noise`, `brier` (from 0 to 2) and `accuracy_of_50`, `accuracy_of_80`.
 
     The last are accuracies of the surest 50 % and 80 % of the nodes. The calibration error of a few dozen
     nodes is mostly noise, and never below 0: on small parts its mean is far above that of all parts together.
+    `ece_of_noise` is what right probabilities would have on average (:func:`expected_error`).
     """
     exact = np.asarray(proba, np.float64)
     apart = np.square(exact).sum(1) - 2 * exact[np.arange(len(truth)), truth] + 1
@@ -61,7 +90,12 @@ def calibration_scores(truth: NDArray[np.int64], proba: Numbers) -> dict[str, fl
         f"accuracy_of_{share}": float(curve[max(1, round(len(curve) * share / 100)) - 1])
         for share in ANSWERED
     }
-    return {"ece": reliability(truth, proba).error, "brier": float(apart.mean()), **answered}
+    return {
+        "ece": reliability(truth, proba).error,
+        "ece_of_noise": expected_error(proba),
+        "brier": float(apart.mean()),
+        **answered,
+    }
 
 
 def abstention_curve(truth: NDArray[np.int64], proba: Numbers) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from honlearn.writing.atomic import atomic_text
 
 SCORES = (
     *("micro_f1", "macro_f1", "log_loss", "accuracy", "single_micro_f1", "gain", "disagreement"),
-    *("ece", "brier", *(f"accuracy_of_{share}" for share in ANSWERED)),
+    *("ece", "ece_of_noise", "brier", *(f"accuracy_of_{share}" for share in ANSWERED)),
     *SET_SCORES,
 )
 

@@ -102,7 +102,7 @@ class LinkQuestions:
         return found if several else found.drop(columns="node")
 
     def explain(
-        self, source: object, target: object, *, paths: Paths | None = None, top: int = 7
+        self, source: object, target: object, *, paths: Paths | None = None, top: int = 5
     ) -> Explanation:
         """Return why a link is expected or not: its probability without memories and neighbours of its ends.
 
@@ -112,7 +112,7 @@ class LinkQuestions:
             The names of the two ends.
         paths : Paths, optional
             Observed paths that support of reasons is counted in; without them it is counted in the network.
-        top : int, default 7
+        top : int, default 5
             How many reasons are told, the first three with Shapley values. The heaviest ``2 * top`` reasons
             at either end are deleted one at a time to find them.
         """

@@ -342,7 +342,7 @@ class DGEClassifier(NodeFitting):
     # --- explaining ----------------------------------------------------------------------------------
 
     def explain(
-        self, node: object, label: object = None, *, paths: Paths | None = None, top: int = 7
+        self, node: object, label: object = None, *, paths: Paths | None = None, top: int = 5
     ) -> Explanation:
         """Return why a node has its prediction: which memories, neighbours and paths moved it, by how much.
 
@@ -357,8 +357,9 @@ class DGEClassifier(NodeFitting):
         paths
             Observed paths; without them, support is counted in the network.
         top
-            How many memories, neighbours and paths are told one by one; the others are one
-            player. Shapley values are exact up to 7, and means over sampled orders above.
+            How many memories, neighbours and paths are told one by one, the others together. The
+            values of those that are told do not depend on it up to 5; above, more of them are players. They
+            are exact up to 7, and means over sampled orders above.
 
         Examples
         --------

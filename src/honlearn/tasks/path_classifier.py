@@ -251,7 +251,7 @@ class PathClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mis
                 rows.append({"label": label, "gram": self.grams_.gram(column), "weight": float(row[column])})
         return pd.DataFrame(rows)
 
-    def explain(self, path: Paths | Sequence[object], label: object = None, top: int = 7) -> Explanation:
+    def explain(self, path: Paths | Sequence[object], label: object = None, top: int = 5) -> Explanation:
         """Return why a path has its class: which grams moved the prediction, by how much.
 
         `path` is a list of names, or :class:`~honlearn.Paths` with one row; `label` is the class whose

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.tasks.explain.nodes import NodeReasons
+from honlearn.tasks.explain.nodes import PLAYERS, NodeReasons
 from honlearn.tasks.explain.value import Reason
 from honlearn.tasks.temperature import tempered
 
@@ -72,7 +72,7 @@ class KernelQuestion:
         Among those with the largest weights; an entity's own label has no part in its prediction.
         """
         size = sum(share * np.abs(terms).max(1) for share, _, terms in self.terms)
-        heavy = np.argsort(-size, kind="stable")[: _TRIED * top]
+        heavy = np.argsort(-size, kind="stable")[: _TRIED * max(top, PLAYERS)]
         heavy = heavy[self.nodes[heavy] != self.entity]
         without = self.without_each(heavy)[:, label]
         order = np.argsort(-np.abs(probability - without), kind="stable")[:top]

@@ -9,7 +9,8 @@ for each, numbers and codes without names. Three questions are asked of every en
   with none of them a node has its features alone.
 * paths: of one context alone, an entity that follows is left out.
 
-Which players are worth a value of their own is decided by deleting each alone; the others are one player.
+Which players are worth a value of their own is decided by deleting each alone; the others are one player. How
+many are told does not change the game, and so not their values, unless more are asked for than it has.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from honlearn.tasks.temperature import tempered
 
 # Copies of nodes whose rows are held at once.
 _COPIES = 1 << 15
+# Players of a question that have values of their own; more if more are told.
+PLAYERS = 5
 
 Numbers = NDArray[np.float64]
 
@@ -71,10 +74,11 @@ class NodeReasons:
 
 
 class NodeExplainer:
-    """Explains predictions of a fitted classifier; `top` players of a question have values of their own."""
+    """Explains predictions of a fitted classifier; `top` players of a question are told one by one."""
 
     def __init__(self, model: Any, top: int, seed: int = 0) -> None:
         self.model, self.top, self.seed, self.run = model, top, seed, model._runtime()
+        self.valued = max(top, PLAYERS)
         self.parts = [
             Part(Deletions(one.model, one.ensemble, self.run, hide_pairs), one.share)
             for one in model.components_
@@ -138,7 +142,7 @@ class NodeExplainer:
             int(p[0].argmax()) if label is None else label for p, label in zip(deleted, labels, strict=True)
         ]
         players = [
-            strongest(one.groups, p[0, c] - p[1:, c], self.top)
+            strongest(one.groups, p[0, c] - p[1:, c], self.valued)
             for one, p, c in zip(asked, deleted, chosen, strict=True)
         ]
         seconds = [
@@ -169,7 +173,7 @@ class NodeExplainer:
             proba[0],
             tempered(learned[None], self.temperature)[0],
             self._memory(entity, first, label),
-            _effects(_tuples(second.groups), second.coalitions, proba[:, label], self.seed),
+            _effects(_tuples(second.groups), second.coalitions, proba[:, label], self.seed, self.top),
             self._paths(asked, first, raw, label),
         )
 
@@ -182,13 +186,13 @@ class NodeExplainer:
         full, *alone = self._with_contexts(entity, first, each, but_one, label)
         order = np.argsort(-np.abs(full - np.array(alone)), kind="stable").tolist()
         sets: list[tuple[Gram, ...]] = [(contexts[number],) for number in order]
-        if len(sets) > self.top + 1 or len(first.contexts) > MOST:
-            known = {gram for one in sets[: self.top] for gram in one}
-            sets = [*sets[: self.top], tuple(gram for gram in first.contexts if gram not in known)]
+        if len(sets) > self.valued + 1 or len(first.contexts) > MOST:
+            known = {gram for one in sets[: self.valued] for gram in one}
+            sets = [*sets[: self.valued], tuple(gram for gram in first.contexts if gram not in known)]
         player = {gram: number for number, one in enumerate(sets) for gram in one}
         coalitions = planned(len(sets), self.seed)
         values = self._with_contexts(entity, first, player, coalitions, label)
-        return _effects(sets, coalitions, values, self.seed)
+        return _effects(sets, coalitions, values, self.seed, self.top)
 
     def _with_contexts(
         self,
@@ -260,11 +264,23 @@ def _tuples(groups: Groups) -> list[tuple[int, ...]]:
 
 
 def _effects(
-    members: Sequence[tuple[Any, ...]], coalitions: NDArray[np.uint64], values: Numbers, seed: int
+    members: Sequence[tuple[Any, ...]], coalitions: NDArray[np.uint64], values: Numbers, seed: int, top: int
 ) -> Effects:
-    """Return the players with their Shapley values, from the values of the planned coalitions."""
-    everyone = (1 << len(members)) - 1
-    but_one = np.array([everyone ^ (1 << number) for number in range(len(members))], np.uint64)
-    without = values[np.searchsorted(coalitions, but_one)]
-    found = from_values(len(members), coalitions, values, seed)
-    return Effects(tuple(members), found, without, bool(members) and len(members[-1]) > 1)
+    """Return the players with their Shapley values, from the values of the planned coalitions.
+
+    Of more than `top` and one, those with the largest values are told; the others are told together, with
+    the sum of their values.
+    """
+    n, found = len(members), from_values(len(members), coalitions, values, seed)
+    sets = [[number] for number in range(n)]
+    if n > top + 1:
+        # A player that stands for several is none of those that are told alone.
+        several = np.array([len(one) > 1 for one in members])
+        order = np.lexsort((-np.abs(found), several)).tolist()
+        sets = [*([number] for number in order[:top]), sorted(order[top:])]
+    everyone = (1 << n) - 1
+    but_one = [everyone ^ sum(1 << number for number in one) for one in sets]
+    without = values[np.searchsorted(coalitions, np.array(but_one, np.uint64))]
+    told = tuple(tuple(each for number in one for each in members[number]) for one in sets)
+    sums = np.array([found[one].sum() for one in sets], np.float64)
+    return Effects(told, sums, without, bool(told) and len(told[-1]) > 1)
