@@ -13,6 +13,11 @@ the uniform distribution over all entities, END, and "an entity never seen". Thr
   from the likelihoods of both, left out, and the share of such contexts in their order (fitted by expectation
   maximisation). p(x | g) is w·(the discounted estimate) + (1 − w)·q(x): no evidence, no harm.
 
+Where contexts, left out, predict nothing, the concentration grows and shorter contexts decide: of a few short
+paths, a step that followed both times that a history occurred can stand below another (in 4 of 2,740 sets of
+three random paths). So it is in hierarchical Dirichlet models that are fitted by their evidence (MacKay and
+Peto 1995). Weights from counts alone (Witten and Bell, Kneser and Ney) trust such a context more.
+
 Measured on 20 % of the paths of each data set (bits per step, END included, order 4; `mKN` modified
 Kneser-Ney, `BCT` Bayesian context trees with hierarchical Dirichlet estimates and closed-form weights; Air
 and Mag: a million generated paths):

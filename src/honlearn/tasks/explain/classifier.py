@@ -72,17 +72,18 @@ def _on_first_order(model: DGEClassifier, entities: NDArray[np.int32]) -> NDArra
 
     None where the network has no memory, or its first-order network other entities.
     """
-    networks = [one.model.network for one in model.components_]
-    firsts = {id(hon): hon.first_order() for hon in networks}
-    if all(hon.n_conditional == 0 for hon in networks) or any(
+    networks = {id(one.model.network): one.model.network for one in model.components_}
+    firsts = {key: hon.first_order() for key, hon in networks.items()}
+    if all(hon.n_conditional == 0 for hon in networks.values()) or any(
         hon.n_entities != model.network_.n_entities for hon in firsts.values()
     ):
         return None
     run = model._runtime()
     inferences = []
     for one in model.components_:
-        network = firsts[id(one.model.network)]
-        read = dataclasses.replace(one.model, network=network, sampler=RelativeSampler(network))
+        network, read = firsts[id(one.model.network)], one.model
+        if network is not read.network:
+            read = dataclasses.replace(read, network=network, sampler=RelativeSampler(network))
         inferences.append(read.inference(one.ensemble, run, 0))
     with run.threads():
         proba = mixed_proba(model.components_, inferences, entities).astype(np.float64)
