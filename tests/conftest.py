@@ -29,7 +29,8 @@ def shared() -> Path:
 
 
 # Tests that fit models again and again, start other processes or drive a browser: folders and modules below
-# `tests`. `make test-fast` leaves them out; `pytest --cpu-times 30` tells what belongs here.
+# `tests`. `make test-fast` leaves them out; `pytest --cpu-times 30` tells what belongs here. Some
+# tests elsewhere that start one process after another carry the mark themselves.
 SLOW = {
     "baselines", "benchmarks", "cli", "docs", "ensemble", "executors", "experiments", "faults", "fuzz",
     "learners", "mutation", "pages", "pipeline", "reporting", "tasks", "test_packaging.py", "test_readme.py",

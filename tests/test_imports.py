@@ -151,6 +151,7 @@ except SystemExit as end:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "program", ["import honlearn", "import honlearn; dir(honlearn); honlearn.HonlearnError"]
 )
@@ -160,6 +161,7 @@ def test_importing_the_library_is_light(program: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", ["--help", "grow --help", "info --help", "convert --help", "data get --help"]
 )
@@ -167,6 +169,7 @@ def test_help_is_light(words: str) -> None:
     assert not loaded_by(COMMAND, *words.split()) & (HEAVY | {"numpy", "numba", "pyarrow", "pandas", "scipy"})
 
 
+@pytest.mark.slow
 def test_commands_up_to_the_network_do_not_load_torch(tmp_path: Path) -> None:
     (tmp_path / "paths.txt").write_text("A C D\nB C E\n" * 5)
     (tmp_path / "labels.csv").write_text("node,label\nA,x\nB,y\n")
@@ -187,6 +190,7 @@ def test_commands_up_to_the_network_do_not_load_torch(tmp_path: Path) -> None:
     assert not loaded_by(program) & HEAVY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["", "--tau 1 --min-support 1", "--alpha 1 --order 3"])
 def test_growing_from_text_loads_no_more_than_it_needs(tmp_path: Path, rule: str) -> None:
     (tmp_path / "paths.txt").write_text("A C D\nB C E\n" * 5)
@@ -198,6 +202,7 @@ def test_growing_from_text_loads_no_more_than_it_needs(tmp_path: Path, rule: str
     )
 
 
+@pytest.mark.slow
 def test_predicting_executes_no_more_than_it_needs(tmp_path: Path) -> None:
     (tmp_path / "paths.txt").write_text("A C D\nB C E\n" * 5)
     (tmp_path / "labels.csv").write_text("node,label\nA,x\nB,y\nC,x\nD,y\nE,x\n")
@@ -221,6 +226,7 @@ def test_predicting_executes_no_more_than_it_needs(tmp_path: Path) -> None:
 FAILS = COMMAND.replace("assert not end.code, end.code", "assert end.code == 2, end.code")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -263,6 +269,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -279,6 +286,7 @@ def test_names_that_a_model_lacks_are_told_before_torch_is_loaded(models: Path, 
     assert not loaded_by(FAILS, *words.format(models).split()) & HEAVY
 
 
+@pytest.mark.slow
 def test_all_that_a_network_does_does_not_load_torch(tmp_path: Path) -> None:
     program = """
 import sys, honlearn as hl

@@ -35,6 +35,7 @@ def test_other_errors_of_the_cache_are_not_hidden(monkeypatch: pytest.MonkeyPatc
         njit(double)
 
 
+@pytest.mark.slow
 def test_kept_code_is_loaded_without_what_only_a_compilation_needs(tmp_path: Path) -> None:
     """The second process loads; it can still compile something new afterwards."""
     (tmp_path / "kept.py").write_text(
@@ -62,6 +63,7 @@ assert njit(lambda a: a[::-1].max())(np.arange(4)) == 3
     assert runs == [["6", "True"], ["6", "False"]]
 
 
+@pytest.mark.slow
 def test_building_leaves_out_linear_algebra_and_others_still_have_it() -> None:
     program = """
 import sys, numba, numpy as np, honlearn as hl

@@ -48,6 +48,7 @@ def table(column: str, array: pa.Array) -> pa.Table:
     return pa.table({**columns, column: array})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["port", "trip"])
 @pytest.mark.parametrize("name", lying())
 def test_a_lie_is_refused_in_memory_and_in_files(tmp_path: Path, name: str, column: str) -> None:
