@@ -16,9 +16,9 @@ import numpy as np
 from honlearn.errors import InputError
 from honlearn.paths.empty_ids import EmptyIds, count_empty_ids
 from honlearn.paths.guess import Guess, guess_columns
+from honlearn.paths.order_checks import OrderChecks, check_order
 from honlearn.paths.paths import Paths
 from honlearn.paths.source import read_paths
-from honlearn.paths.tied_rows import count_tied_rows
 
 Confirm = Callable[[Guess], bool]
 # From this share of the steps on it is told that they lead from an entity to itself.
@@ -40,7 +40,7 @@ class ReadSummary:
     paths, steps, entities : how many there are.
     alone : entities that occur only in paths of one entity, and so are in no network.
     repeats : steps from an entity to itself.
-    tied : rows that have the order of another row of their path.
+    order : rows that tie with another one of their path, and units of time that are mixed.
     """
 
     source: str
@@ -52,8 +52,8 @@ class ReadSummary:
     steps: int
     entities: int
     alone: tuple[str, ...]
-    repeats: int = 0
-    tied: int = 0
+    repeats: int
+    order: OrderChecks
 
     def lines(self) -> list[str]:
         """Return what was read, in words, a line for each fact."""
@@ -69,10 +69,15 @@ class ReadSummary:
         if self.left_out:
             parts = ", ".join(f"{count:,} without {column!r}" for column, count in self.left_out.items())
             found.append(f"rows left out: {parts}")
-        if self.tied:
+        if self.order.units:
             found.append(
-                f"{counted(self.tied, 'row has', 'rows have')} the {self.options['order_by']!r} of another "
-                "row of the same path; they stay as they stand in the table"
+                f"{self.options['order_by']!r} seems to hold {' and '.join(self.order.units)} since 1970, "
+                "which do not compare; bring them to one unit"
+            )
+        if self.order.tied:
+            found.append(
+                f"{counted(self.order.tied, 'row has', 'rows have')} the {self.options['order_by']!r} of "
+                "another row of the same path; they stay as they stand in the table"
             )
         if self.repeats >= _MANY_REPEATS * max(self.steps, 1):
             found.append(
@@ -124,7 +129,7 @@ def read_table(
         len(paths.vocabulary),
         _alone(paths),
         _repeats(paths),
-        0 if isinstance(table, Paths) else count_tied_rows(table, **options),
+        OrderChecks() if isinstance(table, Paths) else check_order(table, **options),
     )
     if len(summary.alone) == summary.entities:
         raise InputError(
