@@ -263,18 +263,18 @@ def test_the_best_epoch_of_each_learner_is_restored() -> None:
 def test_the_best_weights_of_all_learners_are_kept_in_one_place() -> None:
     # Without a validation part, every epoch is the best so far.
     run = trainer(options=dataclasses.replace(OPTIONS, validation_fraction=0.0, max_epochs=3))
-    places = []
+    found = []
     keep = run._keep
 
-    def kept(improved: list[int]) -> None:
-        keep(improved)
-        places.append({name: tensor.data_ptr() for name, tensor in run.best.items()})
+    def kept(places: list[int]) -> None:
+        keep(places)
+        found.append({name: tensor.data_ptr() for name, tensor in run.best.items()})
 
     run._keep = kept  # type: ignore[method-assign]
     state = run.fit()
-    assert len(places) == 3
-    assert all(place == places[0] for place in places)
-    assert {name: tensor.data_ptr() for name, tensor in state.items()} == places[0]
+    assert len(found) == 3
+    assert all(one == found[0] for one in found)
+    assert {name: tensor.data_ptr() for name, tensor in state.items()} == found[0]
 
 
 def test_a_schedule_trains_every_learner_for_its_own_epochs() -> None:

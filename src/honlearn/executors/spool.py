@@ -43,7 +43,7 @@ class Ticket:
             count = int.from_bytes(file.read(_WORD), "little")
             sizes = [int.from_bytes(file.read(_WORD), "little") for _ in range(count)]
             content, *arrays = [_filled(file, size) for size in sizes]
-        value = pickle.loads(content.tobytes(), buffers=arrays)
+        value = pickle.loads(content.data, buffers=arrays)
         if self.shared:
             _READ[self.path] = value
         return value
