@@ -12,7 +12,7 @@ import pytest
 
 import honlearn as hl
 from honlearn.paths import parts, spilled_events
-from honlearn.paths.events import gathered
+from honlearn.paths.event_tables import gathered
 from honlearn.paths.interner import Interner
 from honlearn.paths.options import ReaderOptions
 from honlearn.paths.source import as_source

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honlearn.paths.empty_ids import parts_of
-from honlearn.paths.events import Events, gathered
+from honlearn.paths.event_tables import gathered
+from honlearn.paths.events import Events
 from honlearn.paths.interner import Interner
 from honlearn.paths.options import ReaderOptions
 from honlearn.paths.orders import order_unit

@@ -11,7 +11,7 @@ from typing import Any
 
 from honlearn.errors import HonlearnError, InputError, did_you_mean, listed
 from honlearn.paths.delimited import DelimitedPart
-from honlearn.paths.events import event_chunks
+from honlearn.paths.event_tables import event_chunks
 from honlearn.paths.files import File
 from honlearn.paths.jsonl import JsonLinesPart, with_lines
 from honlearn.paths.options import COLUMN_OPTIONS, ReaderOptions

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError
 from honlearn.jit import njit
-from honlearn.paths.events import Events, gathered
+from honlearn.paths.event_tables import gathered
+from honlearn.paths.events import Events
 from honlearn.paths.interner import Interner
 from honlearn.paths.options import ReaderOptions
 from honlearn.paths.orders import alike, ranked, reaches

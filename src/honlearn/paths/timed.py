@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError, ParameterError
 from honlearn.paths.columns import type_name
-from honlearn.paths.events import Events, gathered, paths_of
+from honlearn.paths.event_tables import gathered
+from honlearn.paths.events import Events, paths_of
 from honlearn.paths.files import File, find_files, format_of, name_of
 from honlearn.paths.interner import Interner
 from honlearn.paths.options import LOG_FORMATS, TEXT_FORMATS, ReaderOptions
