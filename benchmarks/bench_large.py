@@ -66,17 +66,20 @@ def network(entities: int, contexts: int, edges: int, seed: int = 0) -> Any:
     return from_edges(labels[ends_of[:, 0]].tolist(), labels[ends_of[:, 1]].tolist(), weights)
 
 
-def fit_here(name: str, scale: float, learners: int, limit: str | None) -> dict[str, Any]:
-    """Fit in this process and return what it took."""
+def fit_here(
+    name: str, scale: float, learners: int, limit: str | None, labelled: int = LABELLED, vectors: int = 64
+) -> dict[str, Any]:
+    """Fit in this process and return what it took; without `vectors` there is no path kernel either."""
     hon = network(*(int(size * scale) for size in FITS[name]))
     random = np.random.default_rng(1)
-    nodes = random.permutation(hon.n_entities)[:LABELLED]
+    nodes = random.permutation(hon.n_entities)[:labelled]
     labels = nodes % CLASSES
     before = memory.resident_memory()
     _reset_peak()
     training = hl.Training(max_epochs=2, patience=2, memory=limit)
     given = {"n_learners": learners, "training": training, "n_threads": 1, "random_state": 0}
-    model = hl.DGEClassifier(hon, SAGE(fan_outs=(64, 1)), **given)
+    kernel = hl.PathKernel(vectors, "auto" if vectors else 0.0)
+    model = hl.DGEClassifier(hon, SAGE(fan_outs=(64, 1)), path_kernel=kernel, **given)
     measured = _Measured()
     started = time.process_time()
     with measured:
@@ -92,6 +95,7 @@ def fit_here(name: str, scale: float, learners: int, limit: str | None) -> dict[
         "cpu_s": round(fitted - started, 1),
         "peak_mb": round(peak / 1e6),
         "before_mb": round(before / 1e6),
+        "loaded_mb": round(measured.loaded / 1e6),
         "training_mb": round(measured.peaks[1] / 1e6),
         "estimate_mb": round(measured.estimate / 1e6),
         "predict_cpu_s": round(time.process_time() - fitted, 1),
@@ -105,7 +109,7 @@ class _Measured:
 
     def __init__(self) -> None:
         self.peaks: list[int] = []
-        self.estimate = self.size = 0
+        self.estimate = self.size = self.loaded = 0
 
     def __enter__(self) -> None:
         self._fit, self._asked = NodeModel.fit, memory.group_size
@@ -113,7 +117,8 @@ class _Measured:
         def asked(found: memory.Estimate, *given: Any) -> int | None:
             size = self._asked(found, *given)
             self.size = size or found.n_learners
-            self.estimate = memory.resident_memory() + found.total(self.size)
+            self.loaded = memory.resident_memory()
+            self.estimate = self.loaded + found.total(self.size)
             return size
 
         def fit(*given: Any) -> Any:
