@@ -43,9 +43,8 @@ def fit_kernels(
 ) -> dict[str, FittedKernel]:
     """Return kernels on the vectors of some networks: on those that lose least, each of them once.
 
-    Networks of the same paths have the vectors of one step in common. Which network suits a kernel is not
-    which one suits learners: on the flights those with many contexts are best for vectors, while learners,
-    which draw one context at a time, want few.
+    Networks of the same paths have the vectors of one step in common. The network that suits learners, which
+    draw one context of an entity at a time, need not suit vectors, which sum over all.
     """
     every: list[tuple[str, HigherOrderNetwork, Vectors]] = []
     for key, (network, several) in read.items():
