@@ -68,9 +68,13 @@ def other_spellings(missing: Iterable[str], known: Iterable[str]) -> str:
 
     >>> other_spellings([" lga", "7", "zz"], ["LGA", "007"])
     "; 2 of them are there in another spelling: ' lga' is 'LGA'"
+    >>> other_spellings(["LGA"], ["LGA"])  # left out for another reason
+    ''
     """
-    plain = {_plain_spelling(name): name for name in known}
-    found = [(name, plain[key]) for name in missing if (key := _plain_spelling(name)) in plain]
+    names = set(known)
+    plain = {_plain_spelling(name): name for name in sorted(names)}
+    near = ((name, plain.get(_plain_spelling(name))) for name in missing if name not in names)
+    found = [(name, other) for name, other in near if other is not None]
     if not found:
         return ""
     verb = "is" if len(found) == 1 else "are"
