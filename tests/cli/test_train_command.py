@@ -255,3 +255,9 @@ def test_learners_train_on_an_executor_to_the_same_model(
     assert (done.code, asked) == (0, [2])
     weights = [(folder / "weights.safetensors").read_bytes() for folder in (model, tmp_path / "m")]
     assert weights[0] == weights[1]
+    links = ("train", files.net, "--task", "links", *QUICK)
+    assert honlearn(*links, "-o", tmp_path / "one").code == 0
+    assert honlearn(*links, "-o", tmp_path / "two", "--executor", "2").code == 0
+    assert asked == [2, 2]
+    weights = [(tmp_path / name / "weights.safetensors").read_bytes() for name in ("one", "two")]
+    assert weights[0] == weights[1]

@@ -117,6 +117,30 @@ def fitted_bag(made: Any, executor: Any) -> hl.DGEClassifier:
     return model.fit(list(made.labels), list(made.labels.values()))
 
 
+def check_links(spec: Any) -> None:
+    """The learners of a bag of links, which grows by rounds."""
+    made = hl.datasets.synthetic(2, n_nodes=18, n_hubs=2, n_destinations=2)
+    same_links(fitted_links(made, None), fitted_links(made, spec))
+
+
+def same_links(one: hl.DGELinkPredictor, two: hl.DGELinkPredictor) -> None:
+    """Compare weights, histories and held-back predictions, byte for byte."""
+    weights = [model.ensemble_.state_dict() for model in (one, two)]
+    assert weights[0].keys() == weights[1].keys()
+    for name, tensor in weights[0].items():
+        assert tensor.numpy().tobytes() == weights[1][name].numpy().tobytes()
+    assert one.history_.equals(two.history_)
+    assert one.unlinked_scores_.tobytes() == two.unlinked_scores_.tobytes()
+
+
+def fitted_links(made: Any, executor: Any, learner: Any = None, **given: Any) -> hl.DGELinkPredictor:
+    given = {"n_learners": 4, "training": hl.Training(max_epochs=3, patience=2), "paths": made.paths} | given
+    kind = SAGE(widths=(6,)) if learner is None else learner
+    return hl.DGELinkPredictor(
+        hl.grow(made.paths), kind, **given, n_threads=1, random_state=0, executor=executor
+    ).fit()
+
+
 def check_search(spec: Any, folder: Path) -> None:
     """Trials of a search."""
     budget = Budget(None, 6)

@@ -106,7 +106,7 @@ def dying_divide(marker: str, *args: Any) -> Any:
 
 def dying_group(marker: str, *args: Any) -> Any:
     """Train a group of learners, but kill the worker first, once."""
-    from honlearn.ensemble.node_model import on_worker
+    from honlearn.ensemble.groups import on_worker
 
     die_once(marker, None)
     return on_worker(*args)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import honlearn as hl
-from honlearn.ensemble import memory, node_model
+from honlearn.ensemble import groups, memory
 from honlearn.errors import ParameterError
 from honlearn.learners import GIN, SAGE
 
@@ -58,13 +58,13 @@ def test_inputs_are_sent_once_and_one_group_goes_to_each_worker(
     two: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[int, tuple[int, ...]]] = []
-    run = node_model.on_worker
+    run = groups.on_worker
 
     def noted(inputs: Any, *rest: Any) -> Any:
         seen.append((id(inputs), rest[6].learners))
         return run(inputs, *rest)
 
-    monkeypatch.setattr(node_model, "on_worker", noted)
+    monkeypatch.setattr(groups, "on_worker", noted)
     fitted(two, n_learners=5)
     assert sorted(learners for _, learners in seen) == [(0, 1, 2), (3, 4)]
     assert len({place for place, _ in seen}) == 1
@@ -77,14 +77,14 @@ def test_inputs_are_sent_once_and_one_group_goes_to_each_worker(
 def test_groups_that_were_done_are_not_trained_again(
     two: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, checkpoint, killed = node_model.on_worker, tmp_path / "fit", [True]
+    run, checkpoint, killed = groups.on_worker, tmp_path / "fit", [True]
 
     def broken(*given: Any) -> Any:
         if killed and given[7].learners[0] == 2:
             raise ParameterError("on purpose")
         return run(*given)
 
-    monkeypatch.setattr(node_model, "on_worker", broken)
+    monkeypatch.setattr(groups, "on_worker", broken)
     with pytest.raises(ParameterError, match="on purpose"):
         fitted(two, checkpoint=checkpoint)
     assert {path.name for path in tmp_path.iterdir()} == {"fit.learners0-1", "fit.refit.learners0-1"}
@@ -105,3 +105,73 @@ def test_an_executor_is_no_part_of_a_saved_model(two: Executor, tmp_path: Path) 
     again = hl.load_model(tmp_path / "m")
     assert again.executor is None
     assert again.predict_proba(NAMES).tobytes() == model.predict_proba(NAMES).tobytes()
+
+
+# --- links ------------------------------------------------------------------------------------------
+
+
+def test_a_bag_of_links_is_the_same_on_processes() -> None:
+    cases.check_links(2)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"learner": [KIND, GIN(widths=(6,))]},
+        {"pairs": hl.Pairs(folds=0, counts=False, common=0, negatives="uniform", draw="joint")},
+        {"variant": "pool", "n_learners": 2},
+    ],
+    ids=["mixed", "without folds", "pooled"],
+)
+def test_links_are_the_same(two: Executor, given: dict[str, Any]) -> None:
+    cases.same_links(cases.fitted_links(MADE, None, **given), cases.fitted_links(MADE, two, **given))
+
+
+def test_learners_of_a_round_train_apart(two: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[Any, str, tuple[int, ...]]] = []
+    run = groups.on_worker
+
+    def noted(inputs: Any, *rest: Any) -> Any:
+        seen.append((inputs, rest[5].__name__, rest[6].learners))
+        return run(inputs, *rest)
+
+    monkeypatch.setattr(groups, "on_worker", noted)
+    given = {"training": hl.Training(max_epochs=3, patience=2, refit=0.5)}
+    model = cases.fitted_links(MADE, two, **given)
+    cases.same_links(model, cases.fitted_links(MADE, None, **given))
+    assert model.n_learners_ == 4
+    (sent,) = {id(inputs): inputs for inputs, _, _ in seen}.values()
+    assert {view.source.paths for view in sent.examples.views} == {None}
+    done = sorted((work, learners) for _, work, learners in seen)
+    searches = [("search_learners", (learner,)) for learner in range(4)]
+    assert done == [("refit_learners", (0, 1)), ("refit_learners", (2, 3)), *searches]
+
+
+def test_rounds_that_were_done_are_not_trained_again(
+    two: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, killed = groups.on_worker, [True]
+    training = hl.Training(max_epochs=3, patience=2, checkpoint=tmp_path / "fit")
+
+    def broken(*given: Any) -> Any:
+        if killed and given[7].learners[0] == 3:
+            raise ParameterError("on purpose")
+        return run(*given)
+
+    monkeypatch.setattr(groups, "on_worker", broken)
+    with pytest.raises(ParameterError, match="on purpose"):
+        cases.fitted_links(MADE, two, training=training)
+    done = {"fit.learners0-0", "fit.learners1-1", "fit.from2.learners2-2"}
+    assert {path.name for path in tmp_path.iterdir()} == done
+    killed.clear()
+    again = cases.fitted_links(MADE, two, training=training)
+    assert not list(tmp_path.iterdir())
+    cases.same_links(again, cases.fitted_links(MADE, None))
+
+
+def test_an_executor_is_no_part_of_a_saved_model_of_links(two: Executor, tmp_path: Path) -> None:
+    model, pairs = cases.fitted_links(MADE, two), [(NAMES[0], NAMES[1]), (NAMES[2], NAMES[0])]
+    model.save(tmp_path / "m")
+    again = hl.load_model(tmp_path / "m")
+    assert again.executor is None
+    assert again.predict_proba(pairs).tobytes() == model.predict_proba(pairs).tobytes()

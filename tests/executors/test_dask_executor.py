@@ -51,6 +51,10 @@ def test_bag(cluster: str) -> None:
     cases.check_bag(cluster)
 
 
+def test_bag_of_links(cluster: str) -> None:
+    cases.check_links(cluster)
+
+
 def test_search(cluster: str, tmp_path: Path) -> None:
     cases.check_search(cluster, tmp_path)
 

@@ -64,9 +64,13 @@ def test_a_bag_also_while_a_worker_dies(
     cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dying = partial(tasks.dying_group, str(tmp_path / "died"))
-    monkeypatch.setattr("honlearn.ensemble.node_model.on_worker", dying)
+    monkeypatch.setattr("honlearn.ensemble.groups.on_worker", dying)
     cases.check_bag(cluster)
     assert (tmp_path / "died").exists()
+
+
+def test_bag_of_links(cluster: str) -> None:
+    cases.check_links(cluster)
 
 
 def test_search(cluster: str, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from honlearn.ensemble.examples import Examples
 from honlearn.ensemble.fitting import Fitted, forget_checkpoints
 from honlearn.ensemble.loop import TrainingOptions
 from honlearn.ensemble.node_model import NodeModel, Plan
-from honlearn.ensemble.pair_model import PairModel
+from honlearn.ensemble.pair_model import PairModel, PairPlan
 from honlearn.ensemble.pair_training import PairExamples, Unlinked
 from honlearn.ensemble.pairs import PairArchitecture
 from honlearn.errors import ParameterError
@@ -230,7 +230,7 @@ class SingleLinkPredictor(Single, LinkBaseline):
         mark = self._fingerprints(examples.pairs, examples.labels)
         unlinked = unlinked if self.parameter_object("pairs").new_negatives else None
         with run.threads():
-            fitted, _ = model.fit(run, examples, unlinked, options, mark)
+            fitted, _ = model.fit(PairPlan(run, examples, unlinked, options, mark))
         self._complete(fitted, model.shape, options)
 
     def _model(self) -> PairModel:

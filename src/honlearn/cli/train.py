@@ -154,8 +154,8 @@ def _check_learners(executor: str | None, what: str, keywords: Container[str]) -
         from honlearn.errors import ParameterError
 
         raise ParameterError(
-            f"--executor {executor}: {what} is trained in one process; learners of dge models of nodes can "
-            "be trained elsewhere. Leave --executor out."
+            f"--executor {executor}: {what} is trained in one process; learners of dge models can be trained "
+            "elsewhere. Leave --executor out."
         )
 
 

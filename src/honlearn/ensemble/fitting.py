@@ -152,13 +152,16 @@ def search_only(
     groups: Groups,
 ) -> list[Searched]:
     """Train learners on their training parts alone, without checkpoints; return a search for each kind."""
-    out = []
-    for part in parts_of(shape, learners):
-        plain = dataclasses.replace(options[part.kind or 0], refit=0.0, checkpoint=None)
-        some = [group.alone() for group in groups.of(part)]
-        found = list(groups.each(search_learners, some, plain))
-        out.append(found[0] if len(found) == 1 else joined_searches(found))
-    return out
+    plain = [dataclasses.replace(given, checkpoint=None) for given in options]
+    return [search_part(part, plain, groups) for part in parts_of(shape, learners)]
+
+
+def search_part(part: Part, options: Sequence[TrainingOptions], groups: Groups) -> Searched:
+    """Train the learners of a part on their training parts; `options` has one entry for each kind."""
+    given = dataclasses.replace(options[part.kind or 0], refit=0.0)
+    some = [group.alone() for group in groups.of(part)]
+    found = list(groups.each(search_learners, some, given))
+    return found[0] if len(found) == 1 else joined_searches(found)
 
 
 def joined_searches(found: Sequence[Searched]) -> Searched:
@@ -193,11 +196,15 @@ def forget_checkpoints(shape: Architecture, options: Sequence[TrainingOptions]) 
     """Remove the checkpoints of a fit that is done, those of groups among them."""
     for part in parts_of(shape, range(shape.n_learners)):
         for phase in ("search", "refit"):
-            path = part.path(options[part.kind or 0].checkpoint, phase)
-            if path is not None:
-                path.unlink(missing_ok=True)
-                for group in path.parent.glob(f"{glob.escape(path.name)}.learners*"):
-                    group.unlink(missing_ok=True)
+            forget_phase(part.path(options[part.kind or 0].checkpoint, phase))
+
+
+def forget_phase(path: Path | None) -> None:
+    """Remove the checkpoint of a phase, and those of groups."""
+    if path is not None:
+        path.unlink(missing_ok=True)
+        for group in path.parent.glob(f"{glob.escape(path.name)}.learners*"):
+            group.unlink(missing_ok=True)
 
 
 def _in_order(parts: Sequence[Part], epochs: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

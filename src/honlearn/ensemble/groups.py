@@ -9,19 +9,30 @@ groups may be trained in this process, one after another, or on the workers of a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
+from honlearn.engine.runtime import Runtime
+from honlearn.engine.weights import Features
+from honlearn.ensemble.ensemble import Architecture
 from honlearn.ensemble.learner_training import MakeTrainer, Part, Searched
 from honlearn.ensemble.loop import TrainingOptions
 from honlearn.executors import Executor, is_here, open_executor, read_spec, threads_on
+from honlearn.hon.network import HigherOrderNetwork
 from honlearn.progress import progress
 
 # What is done with a group: train_learners, search_learners or refit_learners, which also takes a search.
 Work = Callable[..., Any]
+# Gives the mark of the checkpoint of a phase.
+Fingerprint = Callable[[str], str]
+
+
+def unmarked(phase: str) -> str:
+    """Return no mark: of checkpoints that are not kept."""
+    return ""
 
 
 def groups_of(part: Part, size: int | None) -> list[Part]:
@@ -111,18 +122,35 @@ class Workers:
         self._stack.__exit__(kind, error, trace)
 
 
+class Inputs(Protocol):
+    """What all learners of a fit read, of nodes or of pairs: sent to each worker once."""
+
+    @property
+    def network(self) -> HigherOrderNetwork:
+        """The network."""
+
+    @property
+    def features(self) -> Features | None:
+        """What is known of the entities beside their identity."""
+
+    def maker(self, shape: Any, seed: int, run: Runtime, fingerprint: Fingerprint) -> MakeTrainer:
+        """Return what makes trainers of some learners."""
+
+
 @dataclass(frozen=True)
 class WorkerGroups(Groups):
     """Groups that are trained on workers: one for each, unless `size` is less.
 
-    `run(*arguments, marks, work, group, options, ...)` does the work on a worker; `fingerprint` marks the
+    `inputs`, `shape`, `seed` and `device` are what a worker makes trainers of; `fingerprint` marks the
     checkpoint of a phase. Parts whose learners depend on each other stay in this process.
     """
 
     workers: Workers = dataclasses.field(kw_only=True)
-    run: Callable[..., Any] = dataclasses.field(kw_only=True)
-    arguments: Callable[[], tuple[Any, ...]] = dataclasses.field(kw_only=True)
-    fingerprint: Callable[[str], str] = dataclasses.field(kw_only=True)
+    inputs: Inputs = dataclasses.field(kw_only=True)
+    shape: Architecture = dataclasses.field(kw_only=True)
+    seed: int = dataclasses.field(kw_only=True)
+    device: str = dataclasses.field(kw_only=True)
+    fingerprint: Fingerprint = dataclasses.field(kw_only=True)
 
     def of(self, part: Part) -> list[Part]:
         """Return as many groups as there are workers, or more."""
@@ -140,14 +168,17 @@ class WorkerGroups(Groups):
         if not all(group.is_group for group in groups):
             yield from super().each(work, groups, options, found)
             return
-        quiet, arguments = dataclasses.replace(options, show=False), self.arguments()
+        quiet, inputs = dataclasses.replace(options, show=False), self.inputs
+        # Models of one fit differ by their shape, and may have the network in common.
+        sent = self.workers.send((id(inputs.network), inputs.features is None), inputs)
+        given = (sent, self.shape, self.seed, self.device, self.workers.n_threads)
         calls = [
-            (*arguments, self._marks(group, options), work, group, quiet)
+            (*given, self._marks(group, options), work, group, quiet)
             + (() if found is None else (found(group),))
             for group in groups
         ]
         with progress("groups of learners", total=len(calls), show=options.show) as advance:
-            for outcome in self.workers.pool.map(self.run, calls):
+            for outcome in self.workers.pool.map(on_worker, calls):
                 advance(1)
                 yield outcome
 
@@ -155,4 +186,24 @@ class WorkerGroups(Groups):
         """Return the marks of the checkpoints that a group may write."""
         if options.checkpoint is None:
             return {}
-        return {phase: self.fingerprint(phase) for phase in map(group.mark, ("search", "refit"))}
+        return {phase: self.fingerprint(phase) for phase in map(group.mark, (group.search, "refit"))}
+
+
+def on_worker(
+    inputs: Inputs,
+    shape: Architecture,
+    seed: int,
+    device: str,
+    n_threads: int | None,
+    marks: Mapping[str, str],
+    work: Work,
+    part: Part,
+    options: TrainingOptions,
+    *found: Searched,
+) -> Any:
+    """Do the work on one group of learners; a checkpoint is kept where its folder is there."""
+    run = Runtime(device, n_threads)
+    if options.checkpoint is not None and not options.checkpoint.parent.is_dir():
+        options = dataclasses.replace(options, checkpoint=None)
+    with run.threads():
+        return work(part, options, inputs.maker(shape, seed, run, marks.__getitem__), *found)

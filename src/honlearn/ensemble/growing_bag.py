@@ -1,8 +1,8 @@
 """A bag that grows: learners are added while they improve the bag on its validation part.
 
-In: a way to make a trainer for some learners. Out: :class:`~honlearn.ensemble.fitting.Fitted` and how many
-learners there are. A learner does not depend on those beside it, so a bag that was grown is the first part
-of a larger one.
+In: groups (:mod:`honlearn.ensemble.groups`), which say where learners train. Out:
+:class:`~honlearn.ensemble.fitting.Fitted` and how many learners there are. A learner does not depend on those
+beside it, so a bag that was grown is the first part of a larger one.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ import torch
 from numpy.typing import NDArray
 
 from honlearn.ensemble.ensemble import Architecture
-from honlearn.ensemble.fitting import Fitted, fit_ensemble, merged_state, parts_of, refit_only
-from honlearn.ensemble.groups import Groups
-from honlearn.ensemble.learner_training import (
-    MakeTrainer,
-    Searched,
-    joined_held,
-    search_learners,
-    searches,
+from honlearn.ensemble.fitting import (
+    Fitted,
+    fit_ensemble,
+    forget_phase,
+    merged_state,
+    parts_of,
+    refit_only,
+    search_part,
 )
+from honlearn.ensemble.groups import Groups
+from honlearn.ensemble.learner_training import Searched, joined_held, searches
 from honlearn.ensemble.loop import TrainingOptions
 
 # Learners that are trained together before the bag is judged again.
@@ -32,9 +34,7 @@ ROUND = 2
 LEAST_GAIN = 0.005
 
 
-def grow_bag(
-    shape: Architecture, options: Sequence[TrainingOptions], make: MakeTrainer
-) -> tuple[Fitted, int]:
+def grow_bag(shape: Architecture, options: Sequence[TrainingOptions], groups: Groups) -> tuple[Fitted, int]:
     """Train learners by rounds until one gains no more than its standard error; return how many there are.
 
     Every round has :data:`ROUND` learners of each kind. The gain of a round is how much the mean loss of the
@@ -46,12 +46,12 @@ def grow_bag(
     validated = all(given.validation_fraction > 0 for given in options)
     many_kinds = len(shape.kinds) > 1 and any(searches(given) for given in options)
     if shape.variant != "bag" or shape.shared or shape.n_learners <= step or not validated or many_kinds:
-        return fit_ensemble(shape, range(shape.n_learners), options, Groups(make)), shape.n_learners
+        return fit_ensemble(shape, range(shape.n_learners), options, groups), shape.n_learners
     rounds: list[list[Searched]] = []
     before: NDArray[np.float64] | None = None
     for start in range(0, shape.n_learners, step):
         learners = range(start, min(start + step, shape.n_learners))
-        rounds.append(_round(shape, learners, options, make))
+        rounds.append(_round(shape, learners, options, groups))
         after = _losses(rounds)
         if not len(after) or (before is not None and not _gains(before, after)):
             break
@@ -59,19 +59,16 @@ def grow_bag(
     count = sum(len(one.best_epochs[0]) for found in rounds for one in found)
     shape = dataclasses.replace(shape, n_learners=count)
     if len(shape.kinds) == 1:
-        return refit_only(shape, [found[0] for found in rounds], options, Groups(make)), count
+        return refit_only(shape, [found[0] for found in rounds], options, groups), count
     return _fitted(shape, rounds), count
 
 
 def _round(
-    shape: Architecture, learners: range, options: Sequence[TrainingOptions], make: MakeTrainer
+    shape: Architecture, learners: range, options: Sequence[TrainingOptions], groups: Groups
 ) -> list[Searched]:
     """Train some learners on their training parts, by kind; each round has checkpoints of its own."""
-    out = []
-    for part in parts_of(shape, learners):
-        given = dataclasses.replace(options[part.kind or 0], refit=0.0)
-        out.append(search_learners(part.alone(), given, make, _phase(learners)))
-    return out
+    parts = [dataclasses.replace(part, search=_phase(learners)) for part in parts_of(shape, learners)]
+    return [search_part(part, options, groups) for part in parts]
 
 
 def _phase(learners: range) -> str:
@@ -85,9 +82,7 @@ def forget_rounds(shape: Architecture, options: Sequence[TrainingOptions]) -> No
     for start in range(0, shape.n_learners, step):
         learners = range(start, min(start + step, shape.n_learners))
         for part in parts_of(shape, learners):
-            path = part.path(options[part.kind or 0].checkpoint, _phase(learners))
-            if path is not None:
-                path.unlink(missing_ok=True)
+            forget_phase(part.path(options[part.kind or 0].checkpoint, _phase(learners)))
 
 
 def _losses(rounds: Sequence[Sequence[Searched]]) -> NDArray[np.float64]:

@@ -32,7 +32,7 @@ class Part:
     """Learners that are trained together: their numbers, and the ensemble that they make.
 
     `kind` is the place of their kind in a mixed bag; `is_group`: they are one group of several of a bag,
-    which has `total` learners.
+    which has `total` learners. `search` names the checkpoint of their search.
     """
 
     shape: Architecture
@@ -40,6 +40,7 @@ class Part:
     kind: int | None = None
     is_group: bool = False
     total: int = 0
+    search: str = "search"
 
     def path(self, checkpoint: Path | None, phase: str) -> Path | None:
         """Return the checkpoint of a phase of this part."""
@@ -137,12 +138,10 @@ def train_learners(part: Part, options: TrainingOptions, make: MakeTrainer) -> T
     return refit_learners(part, options, make, search_learners(part, options, make))
 
 
-def search_learners(
-    part: Part, options: TrainingOptions, make: MakeTrainer, phase: str = "search"
-) -> Searched:
-    """Train learners on their training parts; `phase` names the checkpoint."""
-    given = dataclasses.replace(options, checkpoint=part.path(options.checkpoint, phase))
-    trainer = make(part, given, None, part.mark(phase))
+def search_learners(part: Part, options: TrainingOptions, make: MakeTrainer) -> Searched:
+    """Train learners on their training parts."""
+    given = dataclasses.replace(options, checkpoint=part.path(options.checkpoint, part.search))
+    trainer = make(part, given, None, part.mark(part.search))
     state = {name: tensor.cpu() for name, tensor in trainer.fit().items()}
     if part.is_group:
         trainer.save()

@@ -7,28 +7,23 @@ estimators and the single models are made around it; it knows no names and no la
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from honlearn.engine.runtime import Runtime
 from honlearn.engine.weights import Features
 from honlearn.ensemble.ensemble import Architecture, Ensemble, Surroundings, empty_ensemble, surroundings
 from honlearn.ensemble.examples import Examples
 from honlearn.ensemble.fitting import Fitted, fit_ensemble, refit_only, search_only
-from honlearn.ensemble.groups import Groups, Work, WorkerGroups, Workers
+from honlearn.ensemble.groups import Fingerprint, Groups, WorkerGroups, Workers, unmarked
 from honlearn.ensemble.inference import Inference
 from honlearn.ensemble.learner_training import MakeTrainer, Part, Schedule, Searched
 from honlearn.ensemble.loop import State, TrainingOptions
 from honlearn.ensemble.training import Problem, Trainer
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.sampling.relatives import RelativeSampler
-
-
-def unmarked(phase: str) -> str:
-    """Return no mark: of checkpoints that are not kept."""
-    return ""
 
 
 @dataclass(frozen=True)
@@ -42,7 +37,7 @@ class Plan:
     run: Runtime
     examples: Examples
     options: Sequence[TrainingOptions]
-    fingerprint: Callable[[str], str] = unmarked
+    fingerprint: Fingerprint = unmarked
     group_size: int | None = None
     workers: Workers | None = None
 
@@ -79,28 +74,18 @@ class NodeModel:
         make, workers = self.maker(plan.run, plan.examples, plan.fingerprint), plan.workers
         if workers is None:
             return Groups(make, plan.group_size)
-
-        def arguments() -> tuple[Any, ...]:
-            # Models of one fit differ by their shape, and may have the network in common.
-            key, inputs = (id(self.network), self.features is None), (self.network, self.features)
-            return (
-                workers.send(key, Inputs(*inputs, plan.examples)),
-                self.shape,
-                self.seed,
-                str(plan.run.device),
-                workers.n_threads,
-            )
-
         return WorkerGroups(
             make,
             plan.group_size,
             workers=workers,
-            run=on_worker,
-            arguments=arguments,
+            inputs=NodeInputs(self.network, self.features, plan.examples),
+            shape=self.shape,
+            seed=self.seed,
+            device=str(plan.run.device),
             fingerprint=plan.fingerprint,
         )
 
-    def maker(self, run: Runtime, examples: Examples, fingerprint: Callable[[str], str]) -> MakeTrainer:
+    def maker(self, run: Runtime, examples: Examples, fingerprint: Fingerprint) -> MakeTrainer:
         """Return what makes trainers of some learners on these examples."""
 
         def make(part: Part, options: TrainingOptions, schedule: Schedule, phase: str) -> Trainer:
@@ -135,31 +120,15 @@ class NodeModel:
         return Inference(ensemble, self.near, self.sampler, self.seed, run, n_draws)
 
 
-class Inputs(NamedTuple):
+class NodeInputs(NamedTuple):
     """What all learners of a fit read: sent to each worker once."""
 
     network: HigherOrderNetwork
     features: Features | None
     examples: Examples
 
-
-def on_worker(
-    inputs: Inputs,
-    shape: Architecture,
-    seed: int,
-    device: str,
-    n_threads: int | None,
-    marks: Mapping[str, str],
-    work: Work,
-    part: Part,
-    options: TrainingOptions,
-    *found: Searched,
-) -> Any:
-    """Do the work on one group of learners; a checkpoint is kept where its folder is there."""
-    network, features, examples = inputs
-    run = Runtime(device, n_threads)
-    if options.checkpoint is not None and not options.checkpoint.parent.is_dir():
-        options = dataclasses.replace(options, checkpoint=None)
-    model = NodeModel(network, RelativeSampler(network), shape, features, seed)
-    with run.threads():
-        return work(part, options, model.maker(run, examples, marks.__getitem__), *found)
+    def maker(self, shape: Architecture, seed: int, run: Runtime, fingerprint: Fingerprint) -> MakeTrainer:
+        """Return what makes trainers of some learners."""
+        network, features, examples = self
+        model = NodeModel(network, RelativeSampler(network), shape, features, seed)
+        return model.maker(run, examples, fingerprint)

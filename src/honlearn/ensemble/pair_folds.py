@@ -55,6 +55,13 @@ class FoldedPairs(PairExamples):
         """
         return replace(self, views=tuple(replace(view, near=[]) for view in self.views))
 
+    def for_training(self) -> FoldedPairs:
+        """Return what learners are trained on: without paths and counts, from which features came."""
+        source = replace(self.views[0].source, paths=None, known_lags=None)
+        return replace(
+            self, views=tuple(replace(view, source=source, lags=None, near=[]) for view in self.views)
+        )
+
 
 _known = Shared[FoldedPairs]()
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -22,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from honlearn.engine.runtime import Runtime
 from honlearn.ensemble.ensemble import Architecture, count_parameters
 from honlearn.ensemble.fitting import Fitted, forget_checkpoints
+from honlearn.ensemble.groups import Workers
 from honlearn.ensemble.learner_training import Searched
 from honlearn.ensemble.loop import State, TrainingOptions
 from honlearn.errors import check_integer
@@ -73,6 +75,7 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
     training: Training | None
     verbose: bool | None
     random_state: Any
+    executor: Any
     seed_: int
     network_: HigherOrderNetwork
     path_vectors_: NDArray[np.float32] | None = None
@@ -89,6 +92,8 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
     _model: Callable[..., NodeModel | PairModel]
     # The candidates of this fit, as long as it lasts.
     _choice: Choice
+    # Where learners are trained in this fit; None is this process.
+    _workers: Workers | None = None
 
     if TYPE_CHECKING:
 
@@ -99,6 +104,17 @@ class EnsembleEstimator(Nested, Shown, ClassifierMixin, BaseEstimator):  # type:
     def _owner(self) -> str:
         """The name that messages use."""
         return type(self).__name__
+
+    @contextmanager
+    def _on_executor(self) -> Iterator[None]:
+        """Train groups of learners on the executor inside the block."""
+        workers = Workers.of(self.executor, self.n_threads)
+        with workers or nullcontext():
+            self._workers = workers
+            try:
+                yield
+            finally:
+                del self._workers
 
     # --- choices -------------------------------------------------------------------------------------
 

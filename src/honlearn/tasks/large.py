@@ -1,4 +1,4 @@
-"""Large networks: sampled neighbourhoods, groups of learners, where these are trained, what is told of it.
+"""Large networks: sampled neighbourhoods, groups of learners, and what is told of them.
 
 In: learners, a network and the number of learners. Out: learners with fan-outs, the size of groups, and
 sentences for the progress line and the model card. Whole neighbourhoods take time and memory by edges times
@@ -7,8 +7,7 @@ learners; a sampled step does not. Fan-outs that are given stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sklearn.base import clone
@@ -69,31 +68,17 @@ def group_note(found: Estimate, size: int) -> str:
 
 
 class LargeNetworks:
-    """What an estimator of nodes decides where a network is large: fan-outs, groups, where they train."""
+    """What an estimator of nodes decides where a network is large: fan-outs and groups."""
 
     n_learners: Any
-    n_threads: Any
-    executor: Any
     verbose: bool | None
     # What a fit has decided, in sentences.
     notes_: tuple[str, ...] = ()
     _notes: list[str]
-    # Where learners are trained in this fit; None is this process.
-    _workers: Workers | None = None
+    _workers: Workers | None
     _owner: Any
     _runtime: Callable[[], Runtime]
     parameter_object: Callable[[str], Any]
-
-    @contextmanager
-    def _on_executor(self) -> Iterator[None]:
-        """Train groups of learners on the executor inside the block."""
-        workers = Workers.of(self.executor, self.n_threads)
-        with workers or nullcontext():
-            self._workers = workers
-            try:
-                yield
-            finally:
-                del self._workers
 
     def _sampled(self, kinds: Sequence[Learner], network: HigherOrderNetwork) -> tuple[Learner, ...]:
         """Return the learners, with fan-outs where the network is large."""

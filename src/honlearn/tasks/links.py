@@ -25,7 +25,7 @@ from honlearn.ensemble.learner_training import Searched
 from honlearn.ensemble.loop import TrainingOptions
 from honlearn.ensemble.pair_inference import PairInference
 from honlearn.ensemble.pair_inputs import FEATURES, PairSource, Scaling
-from honlearn.ensemble.pair_model import PairModel
+from honlearn.ensemble.pair_model import PairModel, PairPlan
 from honlearn.ensemble.pairs import PairArchitecture, PairEnsemble
 from honlearn.errors import InputError, listed
 from honlearn.hon.build import GramCounts
@@ -72,7 +72,7 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
         The paths that the network is from: how often v follows u two to four steps later is read from them.
         They are cut at every step that the network does not have, such as a tested one. Where `network` is
         paths, they are these; without any, what the network expects two to four steps later stands for it.
-    n_draws, n_threads, random_state, verbose
+    n_draws, n_threads, random_state, verbose, executor
         As for :class:`honlearn.DGEClassifier`; over ``"all"`` relatives either end is its expected
         representation under Eq. 3.
     **old
@@ -140,6 +140,7 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
         n_threads: int | None = None,
         random_state: int | np.random.Generator | None = None,
         verbose: bool | None = None,
+        executor: Any = None,
         **old: Any,
     ) -> None:
         refuse_old(type(self), old)
@@ -158,6 +159,7 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
         self.n_threads = n_threads
         self.random_state = random_state
         self.verbose = verbose
+        self.executor = executor
 
     # --- fitting -------------------------------------------------------------------------------------
 
@@ -182,21 +184,16 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
             self.__dict__.pop(name, None)
         # Pairs are read more than once, which an iterator does not survive.
         X, exclude = (list(pairs) if isinstance(pairs, Iterator) else pairs for pairs in (X, exclude))
-        self._resolve_network(X, y, exclude)
-        given = self._prepare(X, y, exclude)
-        shape = self._shape()
-        options, run = self._options(shape, len(given.balanced)), self._runtime()
-        with run.threads():
-            trained = given.trained(self._source(), self._reads, self.seed_)
-            model = dataclasses.replace(self._model(shape), scaling=trained.scaling)
-            fitted, self.n_learners_ = model.fit(
-                run,
-                trained.examples,
-                trained.unlinked,
-                options,
-                lambda phase: self._fingerprint(phase, trained.arrays()),
-                grows=bool(self._reads.folds),
-            )
+        with self._on_executor():
+            self._resolve_network(X, y, exclude)
+            given = self._prepare(X, y, exclude)
+            shape, run = self._shape(), self._runtime()
+            options = self._options(shape, len(given.balanced))
+            with run.threads():
+                trained = given.trained(self._source(), self._reads, self.seed_)
+                mark = lambda phase: self._fingerprint(phase, trained.arrays())  # noqa: E731
+                plan = PairPlan(run, trained.examples, trained.unlinked, options, mark, self._workers)
+                fitted, self.n_learners_ = self._model(shape).fit(plan, grows=bool(self._reads.folds))
         self.__dict__.pop("_choice", None)
         self.classes_ = np.array([0, 1])
         self.n_linked_ = int(given.balanced.labels.sum())
@@ -326,8 +323,8 @@ class DGELinkPredictor(LinkQuestions, EnsembleEstimator):
         options = self._options(shape, len(given.balanced), self._judging())
         with run.threads():
             trained = given.trained(self._source(), self._reads, self.seed_)
-            model = dataclasses.replace(self._model(shape), scaling=trained.scaling)
-            return model.search(run, trained.examples, trained.unlinked, options, learners)
+            plan = PairPlan(run, trained.examples, trained.unlinked, options, workers=self._workers)
+            return self._model(shape).search(plan, learners)
 
     # --- predicting ----------------------------------------------------------------------------------
 

@@ -19,9 +19,10 @@ from honlearn.engine.weights import Features
 from honlearn.ensemble.ensemble import Architecture
 from honlearn.ensemble.examples import Examples, n_parts, splits
 from honlearn.ensemble.fitting import Fitted, forget_checkpoints
+from honlearn.ensemble.groups import unmarked
 from honlearn.ensemble.learner_training import Searched
 from honlearn.ensemble.loop import TrainingOptions
-from honlearn.ensemble.node_model import NodeModel, Plan, unmarked
+from honlearn.ensemble.node_model import NodeModel, Plan
 from honlearn.errors import check_integer
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import Learner
