@@ -1,13 +1,15 @@
 """Large networks: memory of a fit against its estimate, steps that do not grow with entities, path vectors.
 
-    python benchmarks/bench_large.py [--scale 1] [--only fit,million,steps,vectors] [--json FILE]
+    python benchmarks/bench_large.py [--scale 1] [--only fit,million,saved,steps,vectors] [--json FILE]
 
 `fit` trains 16 learners on a network of 192,000 nodes and 8 million edges, `million` on a million entities,
 each for few epochs in a process of its own, from sampled neighbourhoods: CPU seconds, the peak of the whole
 fit (path vectors among it), the peak of the training beside its estimate, the peak of a prediction for some
-thousand entities, and how many learners trained at a time. `steps` is the time of one sampled step of one
-learner on 100,000 and on a million entities. `vectors` compares path vectors by sketching with exact ones:
-time, and the share of the squares of the singular values that they hold. Sizes are times the scale.
+thousand entities, and how many learners trained at a time. `saved` writes a model of 120,000 entities and
+loads it in a process of its own: CPU seconds, and what either adds to the memory of its process. `steps` is
+the time of one sampled step of one learner on 100,000 and on a million entities. `vectors` compares path
+vectors by sketching with exact ones: time, and the share of the squares of the singular values that they
+hold. Sizes are times the scale.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -152,12 +156,56 @@ def _peak() -> int:
 def fit_apart(name: str, scale: float, learners: int, limit: str | None) -> dict[str, Any]:
     """Fit in a process of its own, whose memory is its own."""
     words = [name, str(scale), str(learners), limit or ""]
-    code = "import sys, json, bench_large as b; n, s, l, m = sys.argv[1:]; "
-    code += "print(json.dumps(b.fit_here(n, float(s), int(l), m or None)))"
+    return _apart("n, s, l, m = sys.argv[1:]; found = b.fit_here(n, float(s), int(l), m or None)", words)
+
+
+def saved_apart(scale: float, learners: int) -> dict[str, Any]:
+    """Save a model in one process and load it in another."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [str(Path(folder) / "model"), str(scale), str(learners)]
+        row = _apart("f, s, l = sys.argv[1:]; found = b.save_here(f, float(s), int(l))", words)
+        return row | _apart("found = b.load_here(sys.argv[1])", words)
+
+
+def save_here(folder: str, scale: float, learners: int) -> dict[str, Any]:
+    """Fit a model with large tables of weights and return what it took to save it."""
+    hon = network(int(120_000 * scale), 0, int(1_080_000 * scale))
+    training = hl.Training(max_epochs=1, patience=1, memory="1.5GB")
+    given = {"n_learners": learners, "training": training, "n_threads": 1, "random_state": 0}
+    model = hl.DGEClassifier(hon, SAGE(fan_outs=(16, 1)), path_kernel=hl.PathKernel(0, 0.0), **given)
+    nodes = np.arange(0, hon.n_entities, max(hon.n_entities // 200, 1))
+    model.fit([hon.vocabulary.names[i] for i in nodes], np.arange(len(nodes)) % CLASSES)
+    taken = _taken(lambda: model.save(folder), "save")
+    size = (Path(folder) / "weights.safetensors").stat().st_size
+    return {"what": f"saved: {hon.n_entities:,} entities", "weights_mb": round(size / 1e6), **taken}
+
+
+def load_here(folder: str) -> dict[str, Any]:
+    """Return what it took to load a model."""
+    torch.set_num_threads(1)
+    return _taken(lambda: hl.load_model(folder), "load")
+
+
+def _taken(call: Callable[[], Any], name: str) -> dict[str, Any]:
+    """Return the CPU seconds of a call and by how much the memory of the process grew in it."""
+    before, started = memory.resident_memory(), time.process_time()
+    _reset_peak()
+    call()
+    took = time.process_time() - started
+    return {f"{name}_cpu_s": round(took, 2), f"{name}_adds_mb": round((_peak() - before) / 1e6)}
+
+
+def _apart(code: str, words: list[str]) -> dict[str, Any]:
+    """Return the `found` of code that runs in a process of its own."""
     folder = str(Path(__file__).parent)
     path = os.pathsep.join([folder, str(Path(hl.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     out = subprocess.run(
-        [sys.executable, "-c", code, *words],
+        [
+            sys.executable,
+            "-c",
+            f"import sys, json, bench_large as b; {code}; print(json.dumps(found))",
+            *words,
+        ],
         check=True,
         capture_output=True,
         text=True,
@@ -205,7 +253,7 @@ def vectors(entities: int, dimensions: int, exact: bool) -> dict[str, Any]:
 def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     parser = argparse.ArgumentParser(description="Benchmark of large networks")
     parser.add_argument("--scale", type=float, default=float(os.environ.get("SCALE", 1)))
-    parser.add_argument("--only", default="fit,million,steps,vectors")
+    parser.add_argument("--only", default="fit,million,saved,steps,vectors")
     parser.add_argument("--learners", type=int, default=16)
     parser.add_argument("--memory", default=None)
     parser.add_argument("--json", type=Path)
@@ -214,6 +262,8 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     for name in options.only.split(","):
         if name in FITS:
             made = [fit_apart(name, scale, options.learners, options.memory)]
+        elif name == "saved":
+            made = [saved_apart(scale, options.learners)]
         elif name == "steps":
             made = [sampled_step(max(int(size * scale), 40), 5) for size in (100_000, 1_000_000)]
         else:

@@ -1,6 +1,6 @@
-"""Arrays from a file: NumPy's ``.npz`` without pickles, and safetensors.
+"""Arrays from a file of NumPy's ``.npz``, without pickles.
 
-In: a path or bytes, and the kinds and shapes that are expected. Out: arrays of these, in memory, or an error
+In: a path, and the kinds and shapes that are expected. Out: arrays of these, in memory, or an error
 that names the file and the array. Nothing unpacks to more than a bound.
 """
 
@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from honlearn.errors import FormatError, MissingFileError, first_line
-from honlearn.stored.fields import Fields
-from honlearn.stored.parse import ADVICE, parse_json, shown
+from honlearn.stored.parse import ADVICE, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Of the arrays of one file together.
 MAX_ARRAY_BYTES = 2**34
+_PIECE = 1 << 20
 
 _Size = int | str | None
 # The kinds of dtype (NumPy's letters, such as "f" or "iu") or one dtype ("f4"), and the number of axes or the
@@ -89,33 +89,6 @@ def _member(archive: zipfile.ZipFile, member: str, most: int) -> NDArray[Any]:
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 
-def read_safetensors(
-    data: bytes, where: str, *, finite: bool = True, advice: str = ADVICE
-) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
-    """Return the metadata and the arrays of the bytes of a safetensors file; with `finite`, no NaN."""
-    from safetensors import SafetensorError, deserialize
-
-    try:
-        parts = dict(deserialize(data))  # type: ignore[no-untyped-call]
-    except (SafetensorError, ValueError, OverflowError, MemoryError) as error:
-        raise FormatError(f"{where}: damaged ({first_line(error)}); {advice}") from None
-    header = Fields(parse_json(data[8 : 8 + int.from_bytes(data[:8], "little")], where, advice=advice), where)
-    metadata = header.mapping("__metadata__") if header.has("__metadata__") else Fields({}, where)
-    found = {name: _tensor(name, part, where, advice) for name, part in parts.items()}
-    check_arrays(found, {}, where, finite=finite, advice=advice)
-    return {key: metadata.text(key) for key in metadata.values}, found
-
-
-def _tensor(name: str, part: Mapping[str, Any], where: str, advice: str) -> NDArray[Any]:
-    import numpy as np
-
-    kinds = {"BOOL": "?", "U8": "u1", "I8": "i1", "I16": "<i2", "I32": "<i4", "I64": "<i8"}
-    kinds |= {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
-    if part["dtype"] not in kinds:
-        raise FormatError(f"{where}: {shown(name)} holds {part['dtype']}, which is not used here; {advice}")
-    return np.frombuffer(bytearray(part["data"]), kinds[part["dtype"]]).reshape(part["shape"])
-
-
 def check_arrays(
     arrays: Mapping[str, NDArray[Any]],
     specs: Mapping[str, Spec],
@@ -150,4 +123,8 @@ def check_arrays(
 def _is_finite(array: NDArray[Any]) -> bool:
     import numpy as np
 
-    return bool(np.isfinite(array).all())
+    if array.size <= _PIECE:
+        return bool(np.isfinite(array).all())
+    # In pieces, since the answers of all numbers at once take a quarter of a large array.
+    flat = array.ravel("K")
+    return all(np.isfinite(flat[at : at + _PIECE]).all() for at in range(0, flat.size, _PIECE))

@@ -11,9 +11,11 @@ import os
 import re
 import reprlib
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
-from honlearn.errors import FormatError, InputError, MissingFileError, first_line
+from honlearn.errors import FormatError, HonlearnError, InputError, MissingFileError, first_line
 
 # Deeper than anything that is written, and far from where recursive code ends.
 MAX_DEPTH = 64
@@ -29,15 +31,32 @@ class _Refused(ValueError):
     """A value that JSON as Python reads it may have, and ours may not."""
 
 
-def read_bytes(path: str | os.PathLike[str], *, most: int | None = None) -> bytes:
-    """Return the content of a file of at most `most` bytes."""
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file to read its bytes inside the block; that it cannot be read is an error of ours."""
     try:
-        with open(path, "rb") as file:
-            content = file.read(-1 if most is None else most + 1)
+        file = open(path, "rb")  # noqa: SIM115
     except FileNotFoundError:
         raise MissingFileError(f"{os.fspath(path)}: no such file") from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{os.fspath(path)!s}: cannot be read ({first_line(error)})") from None
+        raise _unreadable(path, error) from None
+    with file:
+        try:
+            yield file
+        except OSError as error:
+            if isinstance(error, HonlearnError):
+                raise
+            raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str | os.PathLike[str], error: Exception) -> InputError:
+    return InputError(f"{os.fspath(path)!s}: cannot be read ({first_line(error)})")
+
+
+def read_bytes(path: str | os.PathLike[str], *, most: int | None = None) -> bytes:
+    """Return the content of a file of at most `most` bytes."""
+    with opened(path) as file:
+        content = file.read(-1 if most is None else most + 1)
     if most is not None and len(content) > most:
         raise FormatError(f"{os.fspath(path)}: more than {most:,} bytes, which is not a file of honlearn")
     return content

@@ -55,8 +55,7 @@ def component_tensors(component: Component, prefix: str) -> dict[str, torch.Tens
     state = component.ensemble.state_dict()
     tensors = {f"{prefix}ensemble.{name}": tensor for name, tensor in state.items()}
     if component.path_vectors is not None:
-        # A copy: components on one network read the same vectors, and a file cannot hold shared memory.
-        tensors[prefix + _VECTORS] = torch.from_numpy(component.path_vectors).clone()
+        tensors[prefix + _VECTORS] = torch.from_numpy(component.path_vectors)
     if component.space is not None:
         tensors |= space_tensors(component.space, prefix)
     return tensors

@@ -8,7 +8,6 @@ holds the digest of every other file and of itself, so a damaged or edited folde
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import save as as_safetensors
 from sklearn.base import BaseEstimator
 
 from honlearn import __version__
@@ -28,8 +26,9 @@ from honlearn.hon.build import GramCounts
 from honlearn.hon.counts_file import load_counts
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.learners import KINDS
-from honlearn.stored import Fields, read_bytes, read_safetensors, shown
+from honlearn.stored import TYPES, Fields, fill_safetensors, opened, shown
 from honlearn.tasks import card_text
+from honlearn.tasks.digested import Digested
 from honlearn.tasks.fit_facts import FILE as TRAINING
 from honlearn.tasks.fit_facts import FitFacts, write_facts
 from honlearn.tasks.model_card import Described, card_of
@@ -43,6 +42,7 @@ from honlearn.tasks.model_folder import VERSION, config_digest
 from honlearn.tasks.model_folder import WEIGHTS as WEIGHTS
 from honlearn.tasks.model_folder import read_config as read_config
 from honlearn.tasks.settings import Pairs, PathKernel, PlainPairs, Structure, Training
+from honlearn.tasks.weights_writing import write_safetensors
 from honlearn.writing.atomic import atomic_folder, move_files
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ class SavedCounts:
                 f"{self.path}: the counts of this model's paths are missing; copy the whole folder, or give "
                 "the counts of all paths to update"
             )
-        if _digest(self.path) != self.digest:
-            raise FormatError(f"{self.path}: truncated or changed after it was written; save the model again")
+        with opened(self.path) as file:
+            _compare(Digested(file), self.path, self.digest)
         return load_counts(self.path)
 
 
@@ -92,8 +92,8 @@ def write_model(
         raise InputError(f"{path}: there is a file of this name; name a folder")
     # Until all of it is on the disk, a model that is there stays as it is.
     with atomic_folder(path, last=CONFIG) as draft:
-        weights = {name: tensor.contiguous() for name, tensor in tensors.items()}
-        (draft / WEIGHTS).write_bytes(as_safetensors(weights))
+        with open(draft / WEIGHTS, "wb") as file:
+            write_safetensors(file, tensors)
         network.save(draft / NETWORK)
         if other is not None:
             other.save(draft / OTHER_NETWORK)
@@ -131,31 +131,57 @@ def move_model(draft: Path, folder: Path) -> None:
 
 
 def read_tensors(folder: str | os.PathLike[str], config: Fields) -> dict[str, torch.Tensor]:
-    """Return the tensors of a model folder, all of them finite, after comparing the digests of its files."""
+    """Return the tensors of a model folder, all of them finite, after comparing the digests of its files.
+
+    The weights are read once, into their place. They are not mapped: a model that is in use stays what it is
+    when its folder is replaced, cut or removed.
+    """
     others = (OTHER_NETWORK,) if config.mapping("files").has(OTHER_NETWORK) else ()
-    content = check_files(folder, config, (*others, NETWORK, WEIGHTS))
-    where = str(Path(folder) / WEIGHTS)
-    _, arrays = read_safetensors(content, where, advice=ADVICE)
-    # Copies, since products may differ in the last bit by where a tensor lies in memory.
-    return {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
+    check_files(folder, config, (*others, NETWORK))
+    path, digest = _listed(folder, config, WEIGHTS)
+    found: dict[str, torch.Tensor] = {}
+    types = {d: torch.from_numpy(np.empty(0, d)).dtype for d in TYPES.values()}
+
+    def empty(name: str, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
+        # Of torch, since products may differ in the last bit by where a tensor lies in memory.
+        found[name] = torch.empty(shape, dtype=types[dtype])
+        return found[name].numpy()
+
+    with opened(path) as file:
+        digested, failed = Digested(file), None
+        try:
+            fill_safetensors(digested, os.fstat(file.fileno()).st_size, str(path), empty, advice=ADVICE)
+        except FormatError as error:
+            failed = error
+        # What is wrong with a file that is not the one that was written tells nothing more.
+        _compare(digested, path, digest)
+    if failed is not None:
+        raise failed
+    return found
 
 
-def check_files(folder: str | os.PathLike[str], config: Fields, names: Sequence[str]) -> bytes:
-    """Compare files with the digests in the config; return the content of the last."""
-    path, files = Path(folder), config.mapping("files")
+def check_files(folder: str | os.PathLike[str], config: Fields, names: Sequence[str]) -> None:
+    """Compare files with the digests in the config."""
+    for name in names:
+        path, digest = _listed(folder, config, name)
+        with opened(path) as file:
+            _compare(Digested(file), path, digest)
+
+
+def _listed(folder: str | os.PathLike[str], config: Fields, name: str) -> tuple[Path, str]:
+    """Return the path of a file of the folder, which must be there, and the digest that it should have."""
+    files, path = config.mapping("files"), Path(folder)
     # A file that is not listed would be loaded unseen.
     files.only(WEIGHTS, NETWORK, OTHER_NETWORK, COUNTS)
-    content = b""
-    for name in names:
-        digest = files.text(name)
-        if not (path / name).is_file():
-            raise FormatError(f"{path}: {name} is missing; copy the whole folder or save the model again")
-        content = read_bytes(path / name)
-        if hashlib.sha256(content).hexdigest() != digest:
-            raise FormatError(
-                f"{path / name}: truncated or changed after it was written; save the model again"
-            )
-    return content
+    digest = files.text(name)
+    if not (path / name).is_file():
+        raise FormatError(f"{path}: {name} is missing; copy the whole folder or save the model again")
+    return path / name, digest
+
+
+def _compare(file: Digested, path: Path, digest: str) -> None:
+    if file.digest() != digest:
+        raise FormatError(f"{path}: truncated or changed after it was written; save the model again")
 
 
 def plain(value: object) -> Any:
@@ -210,9 +236,5 @@ def unplain(value: object, where: str) -> Any:
 
 
 def _digest(path: Path) -> str:
-    with open(path, "rb") as file:
-        return (
-            hashlib.file_digest(file, "sha256").hexdigest()
-            if hasattr(hashlib, "file_digest")
-            else (hashlib.sha256(file.read()).hexdigest())
-        )
+    with opened(path) as file:
+        return Digested(file).digest()
