@@ -74,20 +74,14 @@ def fit_here(
     name: str, scale: float, learners: int, limit: str | None, labelled: int = LABELLED, vectors: int = 64
 ) -> dict[str, Any]:
     """Fit in this process and return what it took; without `vectors` there is no path kernel either."""
+    _fit(network(500, 0, 4_000), LABELLED, 1, limit, vectors)  # what it imports and compiles is there now
     hon = network(*(int(size * scale) for size in FITS[name]))
-    random = np.random.default_rng(1)
-    nodes = random.permutation(hon.n_entities)[:labelled]
-    labels = nodes % CLASSES
     before = memory.resident_memory()
     _reset_peak()
-    training = hl.Training(max_epochs=2, patience=2, memory=limit)
-    given = {"n_learners": learners, "training": training, "n_threads": 1, "random_state": 0}
-    kernel = hl.PathKernel(vectors, "auto" if vectors else 0.0)
-    model = hl.DGEClassifier(hon, SAGE(fan_outs=(64, 1)), path_kernel=kernel, **given)
     measured = _Measured()
     started = time.process_time()
     with measured:
-        model.fit([hon.vocabulary.names[i] for i in nodes], labels)
+        model = _fit(hon, labelled, learners, limit, vectors)
     fitted = time.process_time()
     peak = max(measured.peaks[0], measured.peaks[1], _peak())
     _reset_peak()
@@ -106,6 +100,15 @@ def fit_here(
         "predict_mb": round(_peak() / 1e6),
         "notes": "; ".join(model.notes_),
     }
+
+
+def _fit(hon: Any, labelled: int, learners: int, limit: str | None, vectors: int) -> Any:
+    nodes = np.random.default_rng(1).permutation(hon.n_entities)[:labelled]
+    training = hl.Training(max_epochs=2, patience=2, memory=limit)
+    given = {"n_learners": learners, "training": training, "n_threads": 1, "random_state": 0}
+    kernel = hl.PathKernel(vectors, "auto" if vectors else 0.0)
+    model = hl.DGEClassifier(hon, SAGE(fan_outs=(64, 1)), path_kernel=kernel, **given)
+    return model.fit([hon.vocabulary.names[i] for i in nodes], nodes % CLASSES)
 
 
 class _Measured:

@@ -16,9 +16,9 @@ import numpy as np
 from honlearn.errors import InputError
 from honlearn.paths.empty_ids import EmptyIds, count_empty_ids
 from honlearn.paths.guess import Guess, guess_columns
-from honlearn.paths.order_checks import OrderChecks, check_order
 from honlearn.paths.paths import Paths
 from honlearn.paths.source import read_paths
+from honlearn.paths.ties import count_ties
 
 Confirm = Callable[[Guess], bool]
 # From this share of the steps on it is told that they lead from an entity to itself.
@@ -40,7 +40,7 @@ class ReadSummary:
     paths, steps, entities : how many there are.
     alone : entities that occur only in paths of one entity, and so are in no network.
     repeats : steps from an entity to itself.
-    order : rows that tie with another one of their path, and units of time that are mixed.
+    tied : rows with the order of another one of their path.
     """
 
     source: str
@@ -53,7 +53,7 @@ class ReadSummary:
     entities: int
     alone: tuple[str, ...]
     repeats: int
-    order: OrderChecks
+    tied: int
 
     def lines(self) -> list[str]:
         """Return what was read, in words, a line for each fact."""
@@ -69,14 +69,9 @@ class ReadSummary:
         if self.left_out:
             parts = ", ".join(f"{count:,} without {column!r}" for column, count in self.left_out.items())
             found.append(f"rows left out: {parts}")
-        if self.order.units:
+        if self.tied:
             found.append(
-                f"{self.options['order_by']!r} seems to hold {' and '.join(self.order.units)} since 1970, "
-                "which do not compare; bring them to one unit"
-            )
-        if self.order.tied:
-            found.append(
-                f"{counted(self.order.tied, 'row has', 'rows have')} the {self.options['order_by']!r} of "
+                f"{counted(self.tied, 'row has', 'rows have')} the {self.options['order_by']!r} of "
                 "another row of the same path; they stay as they stand in the table"
             )
         if self.repeats >= _MANY_REPEATS * max(self.steps, 1):
@@ -129,7 +124,7 @@ def read_table(
         len(paths.vocabulary),
         _alone(paths),
         _repeats(paths),
-        OrderChecks() if isinstance(table, Paths) else check_order(table, **options),
+        0 if isinstance(table, Paths) else count_ties(table, **options),
     )
     if len(summary.alone) == summary.entities:
         raise InputError(
