@@ -8,6 +8,7 @@ import numpy as np
 
 from honlearn.hon.build import grow
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.hon.network_updates import with_entities
 from honlearn.paths.paths import Paths
 
 NAMES = "ABCDEFGH"
@@ -89,13 +90,15 @@ def pair_values(hon: HigherOrderNetwork, paths: Paths | None, u: int, v: int) ->
             1 / (into[z] * out[w]) for z in everyone for w in everyone if {(u, z), (w, z), (w, v)} <= edges
         ),
     }
+    first = with_entities(hon.first_order(), hon.vocabulary)
     for steps in (2, 3, 4):
-        values[f"relatives_{steps}"] = reached(hon, u, v, steps)
-        values[f"relatives_{steps}_back"] = reached(hon, v, u, steps)
+        for name, network in (("relatives", hon), ("entities", first)):
+            values[f"{name}_{steps}"] = reached(network, u, v, steps)
+            values[f"{name}_{steps}_back"] = reached(network, v, u, steps)
         lags = Counter() if paths is None else lag_counts(paths, set(), steps)
         for way, (a, b) in {"": (u, v), "_back": (v, u)}.items():
-            first, last = hon.vocabulary[a], hon.vocabulary[b]
-            begun = sum(n for (x, _), n in lags.items() if x == first)
-            ended = sum(n for (_, x), n in lags.items() if x == last)
-            values[f"lag_{steps}{way}"] = lags[first, last] / max(np.sqrt(begun * ended), 1e-9)
+            source, target = hon.vocabulary[a], hon.vocabulary[b]
+            begun = sum(n for (x, _), n in lags.items() if x == source)
+            ended = sum(n for (_, x), n in lags.items() if x == target)
+            values[f"lag_{steps}{way}"] = lags[source, target] / max(np.sqrt(begun * ended), 1e-9)
     return values

@@ -8,6 +8,7 @@ from count_cases import lag_counts, pair_values, random_network, random_paths
 from scipy import sparse
 
 from honlearn.hon.edgelist import from_edges
+from honlearn.hon.network_updates import with_entities
 from honlearn.paths.paths import Paths
 from honlearn.paths.vocabulary import Vocabulary
 from honlearn.sampling.lags import PathLags
@@ -36,6 +37,19 @@ def test_every_count_is_that_of_a_loop_over_all_walks(seed: int, order: int, wit
         scale = np.where(np.arange(len(PairCounts.names)) < COUNTS, 1, 1000)
         named = [wanted[name] for name in PairCounts.names]
         np.testing.assert_allclose(row / scale, named, rtol=1e-4, atol=1e-6)
+
+
+def test_counts_are_of_both_networks() -> None:
+    hon = random_network(1)
+    first = with_entities(hon.first_order(), hon.vocabulary)
+    names, pairs = list(PairCounts.names), every_pair(hon.n_entities)
+    whole, alone = PairCounts(hon).at(pairs), PairCounts(first).at(pairs)
+    for lag in ("2", "3", "4_back"):
+        entities, relatives = names.index(f"entities_{lag}"), names.index(f"relatives_{lag}")
+        np.testing.assert_allclose(whole[:, entities], alone[:, relatives], rtol=1e-6)
+        # Without memory there is one network.
+        np.testing.assert_array_equal(alone[:, entities], alone[:, relatives])
+        assert np.abs(whole[:, entities] - whole[:, relatives]).max() > 0.1
 
 
 @pytest.mark.parametrize("directed", [True, False])

@@ -2,7 +2,8 @@
 
 In: a network from which the steps of the asked pairs are hidden, and lags from paths where there are any.
 Out: a short vector of logarithms for each pair (u, v), or for all v of a source u. Whether u and v are linked
-themselves, in either direction, is no part of it: that is hidden of a pair that is tested.
+themselves, in either direction, is no part of it: that is hidden of a pair that is tested. Walks are counted
+on the network and on its first-order network, since nobody knows beforehand which of the two tells more.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.hon.network_updates import with_entities
 from honlearn.sampling.lags import LAGS, Lags
 from honlearn.sampling.pairs import Pairs, keyed_pairs, linked_keys
 from honlearn.sampling.walk_sums import Values, WalkSums
@@ -33,6 +35,8 @@ _WALKS = (
     ("shared_targets",),
     tuple(f"relatives_{lag}" for lag in LAGS),
     tuple(f"relatives_{lag}_back" for lag in LAGS),
+    tuple(f"entities_{lag}" for lag in LAGS),
+    tuple(f"entities_{lag}_back" for lag in LAGS),
 )
 _LAGS = tuple(f"lag_{lag}{way}" for way in ("", "_back") for lag in LAGS)
 # Probabilities and shares of degrees are small: log1p(1000 x) tells .001 from .01 as it does 1 from 10.
@@ -61,6 +65,7 @@ class PairCounts:
     - ``shared_targets``: Σ 1/(in(z) out(w)) over u → z ← w → v: what those lead to that lead where u does;
     - ``relatives_2`` … ``relatives_4``: the probability that a walker who starts at a relative of u, drawn by
       Eq. 3, is at v after as many steps, and ``_back``: what the network leads to expect of lags;
+    - ``entities_2`` … ``entities_4``, and ``_back``: the same on the first-order network, without memory;
     - ``lag_2`` … ``lag_4``: how often v comes as many steps after u in paths, over the geometric mean of how
       often anything does after u and v after anything, and ``_back``. 0 without paths.
 
@@ -105,8 +110,11 @@ class PairCounts:
         found = np.empty((len(pairs), len(self.names)), np.float32)
         _write(found, 0, _degree_values(out[u], into[v], into[u], out[v]))
         place = len(_DEGREES)
+        known: dict[int, Values] = {}
         for walk in self._walks[False]:
-            place = _write(found, place, walk.at(pairs))
+            if id(walk) not in known:
+                known[id(walk)] = walk.at(pairs)
+            place = _write(found, place, known[id(walk)])
         for matrix in self._lag_matrices[False]:
             place = _write(found, place, np.asarray(matrix[u, v]).reshape(-1, 1))
         return _scaled(found)
@@ -149,6 +157,11 @@ class PairCounts:
         ahead = WalkSums(along, along, link, count=2)
         shared = WalkSums(_columns_over(link, into), _columns_over(link.T, out), link, first=1)
         relatives = _relatives(self.network)
+        entities = relatives
+        if self.network.n_conditional:
+            entities = _relatives(with_entities(self.network.first_order(), self.network.vocabulary))
+        relatives_back = relatives.reversed()
+        entities_back = relatives_back if entities is relatives else entities.reversed()
         walks = [
             WalkSums(near, near, near),
             WalkSums(_columns_over(near, near.sum(1)), near, near),
@@ -156,9 +169,13 @@ class PairCounts:
             ahead.reversed(),
             shared,
             relatives,
-            relatives.reversed(),
+            relatives_back,
+            entities,
+            entities_back,
         ]
-        return tuple(walks), tuple(walk.reversed() for walk in walks)
+        # Sums that are the same are one object, and computed once.
+        back = {id(walk): walk.reversed() for walk in walks}
+        return tuple(walks), tuple(back[id(walk)] for walk in walks)
 
     @cached_property
     def _lag_matrices(self) -> tuple[tuple[Matrix, ...], tuple[Matrix, ...]]:

@@ -96,6 +96,11 @@ def restore_pairs(
     reads = model._reads.counts is True and bool(model._reads.folds)
     if reads != bool(scaled):
         raise FormatError(f"{where}: the scaling of the counts does not belong to these parameters; {ADVICE}")
+    if scaled and known["mean"].shape != (len(FEATURES),):
+        raise FormatError(
+            f"{where}: pairs with {known['mean'].size:,} counts, this honlearn reads {len(FEATURES)}; "
+            "an older honlearn wrote the model: train it again"
+        )
     check_arrays(known, specs, where, advice=ADVICE)
     model.count_model_ = _count_model(config, known.get("coefficients"), reads, where)
     scores = known.get("unlinked", np.empty(0, np.float32))

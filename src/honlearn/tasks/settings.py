@@ -303,9 +303,9 @@ class Pairs(PlainPairs):
         prediction is asked for a pair with an edge. 0 hides the edges of each batch instead, where `hide_own`
         says so, and contexts stay.
     counts : bool, default True
-        Whether a pair also reads counts of both ends: degrees, resource allocation, walks of length three,
-        lags in the paths (:class:`~honlearn.sampling.pair_counts.PairCounts`), and products of low-rank
-        vectors (:class:`~honlearn.sampling.pair_factors.PairFactors`). Needs folds.
+        Whether a pair also reads counts of both ends: degrees, resource allocation, walks with and without
+        memory, lags in the paths (:class:`~honlearn.sampling.pair_counts.PairCounts`), and products of
+        low-rank vectors (:class:`~honlearn.sampling.pair_factors.PairFactors`). Needs folds.
     count_share : float or "auto", default "auto"
         The share of the prediction that a logistic regression on the counts has beside the learners.
         ``"auto"`` finds it by stacking on held-back pairs; 0 leaves predictions to the learners. Without
