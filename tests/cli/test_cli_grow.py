@@ -82,7 +82,7 @@ COMPLAINTS = [
     ("path.txt", "path.txt: no such file; did you mean 'paths.txt'?"),
     ("*.nothing", "*.nothing: no file matches the pattern"),
     (". --order 2", ". is a folder; name a file in it or a pattern"),
-    ("paths.txt --order 0", "'order' parameter of grow must be a whole number, at least 1. Got 0"),
+    ("paths.txt --order 0", "'order' parameter of grow must be a whole number, at least 1, or auto. Got '0'"),
     ("paths.txt --order 1001", "'order' parameter of count_grams must be a whole number, from 1 to 1000"),
     ("paths.txt --tau nan", "'tau' parameter of grow must be a number at least 0. Got nan"),
     ("paths.txt --tau inf", "Got inf"),

@@ -82,6 +82,10 @@ def test_one_line_for_what_is_wrong(honlearn: Run, clicks: tuple[str, str], tmp_
         ("learn", table, labels, "-o", table): "there is a file of this name",
         ("learn", table, labels, "-o", str(tmp_path)): "files of something else",
         ("learn", table, labels, "-o", out, "--alpha", "2"): "alpha",
+        ("learn", table, labels, "-o", out, "--seed", str(2**32)): "--seed': must be at most 4294967295",
+        ("learn", table, labels, "-o", out, "--folds", "x"): "--folds': must be a whole number",
+        ("learn", table, labels, "-o", out, "--order", "all"): "at least 2, or auto. Got 'all' instead",
+        ("learn", table, labels, "-o", out, "--order", "1"): "at least 2, or auto. Got '1' instead",
         ("learn", table, labels, "-o", out, "--label-column", "knd"): "did you mean 'kind'",
     }
     for words, text in wrong.items():

@@ -171,6 +171,29 @@ def test_the_summary_of_something_else_is_not_replaced_by_that_of_a_run(honlearn
     assert (folder / "mine" / "summary.csv").read_text() == "year,sales\n2024,7\n"
 
 
+def test_a_folder_that_cannot_be_written_to_is_told_first(
+    honlearn: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "closed").mkdir(mode=0o555)
+    # Tests may run as a user who may write everywhere.
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: not mode & os.W_OK or bool(Path(path).stat().st_mode & 0o200)
+    )
+    for words in (
+        "learn p.txt labels.csv -o closed/new",
+        "learn p.txt labels.csv -o closed",
+        "train net.hon labels.csv -o closed/far/model",
+        "grow p.txt -o closed/net.hon",
+        "grow p.txt -o net.hon --counts closed/net.counts",
+        "next p.txt --after A -o closed/next.csv",
+        "report run -o closed/report.html",
+    ):
+        outcome = honlearn(*words.split())
+        assert outcome.code == 2
+        assert "closed cannot be written to; choose another" in outcome.err
+        assert "reading the paths" not in outcome.out
+
+
 def test_an_edge_list_with_escaped_names_is_a_network(honlearn: Run, folder: Path) -> None:
     (folder / "blanks.ngram").write_text("Ward A,Ward B\nWard B,Ward A\n")
     assert honlearn("grow", "blanks.ngram", "-o", "blanks.txt").code == 0

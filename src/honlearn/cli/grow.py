@@ -13,6 +13,7 @@ import typer
 
 from honlearn.cli import reader_options as reader
 from honlearn.cli.importing import importing
+from honlearn.cli.typed import parse_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,7 +127,7 @@ def grow(
 
     # What is known to fail raises before a long reading, not after it.
     read_spec(executor)
-    longest = None if order is None else _order(order)
+    longest = None if order is None else parse_order("grow", order, 1)
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     most = None if memory is None else parse_size("grow", "memory", memory, LEAST_MEMORY)
     started = time.perf_counter()
@@ -322,20 +323,3 @@ def _updated(
                 "with --order auto from all paths"
             )
     return known
-
-
-def _order(text: str) -> int | str:
-    """Return the order that was typed: a whole number, or auto."""
-    from honlearn.errors import ParameterError, check_integer
-
-    if text == "auto":
-        return text
-    try:
-        return check_integer("grow", "order", int(text), 1)
-    except ValueError as error:
-        if isinstance(error, ParameterError):
-            raise
-        raise ParameterError(
-            "The 'order' parameter of grow must be a whole number, at least 1, or auto. "
-            f"Got {text!r} instead."
-        ) from None

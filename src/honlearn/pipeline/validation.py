@@ -66,10 +66,10 @@ class Validation:
 
 
 def folds_for(labels: Sequence[str], wanted: int) -> int:
-    """Return how many folds there can be: two test nodes in each at least."""
+    """Return how many folds there can be: two test nodes in each at least, one of the largest class."""
     if len(set(labels)) < 2:
         raise InputError(f"all labelled nodes are of the class {labels[0]!r}; two classes are needed")
-    return max(2, min(wanted, len(labels) // 2))
+    return max(2, min(wanted, len(labels) // 2, max(Counter(labels).values())))
 
 
 def validate(
