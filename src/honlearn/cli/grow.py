@@ -115,6 +115,7 @@ def grow(
     from honlearn.cli.inputs import check_paths
 
     check_paths(paths, reading)
+    from honlearn.cli.grown import no_steps
     from honlearn.errors import InputError
     from honlearn.executors import read_spec
     from honlearn.sizes import parse_size
@@ -171,8 +172,7 @@ def grow(
         found = _by_length(known, hon, auto_alpha(tau, min_support, alpha))
     if not hon.n_edges:
         raise InputError(
-            f"{', '.join(paths)}: no path has two entities, so the network would be empty; is the delimiter "
-            "right, and do the options keep whole paths?"
+            f"{', '.join(paths)}: no path has two entities, so {no_steps((known or hon).vocabulary, reading)}"
         )
     if counts is not None and known is not None:
         known.save(counts)

@@ -130,7 +130,7 @@ def train(
 
         facts |= fit_links(spec, source, labels, output, seed)
     else:
-        data = NodeData.of(source, *labelled)
+        data = NodeData.of(source, *labelled, labels_file=labels)
         if data.missing:
             typer.echo(missing_line(data), err=True)
         facts |= fit_and_save(spec, data, output, seed)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from honlearn.errors import InputError, listed
+from honlearn.errors import InputError, there_are
 from honlearn.paths import other_layouts
 from honlearn.paths.column_sample import ColumnSample, together
 from honlearn.paths.delimited import DelimitedPart
@@ -111,7 +111,7 @@ def guess_part(part: Part) -> Guess | None:
         raise InputError(
             f"{part.name}: which columns hold the paths?{hint or nothing} Give sequence, order_by and entity "
             "(one event per row), path_column (one path per row), or source_column, target_column, order_by "
-            f"and max_gap (one temporal edge per row); there are {listed(names, 20)}"
+            f"and max_gap (one temporal edge per row); {there_are(names, 20)}"
         )
     return found
 

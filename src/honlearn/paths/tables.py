@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from honlearn.errors import HonlearnError, InputError, did_you_mean, listed
+from honlearn.errors import HonlearnError, InputError, did_you_mean, there_are
 from honlearn.paths.delimited import DelimitedPart
 from honlearn.paths.event_tables import event_chunks
 from honlearn.paths.files import File
@@ -68,20 +68,25 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
             f"{part.name}: {len(there):,} columns, more than {options.max_columns:,}; raise max_columns "
             "(--max-columns) if the table is meant to be so wide"
         )
-    shown = listed(map(_shown, there), 20)
+    mark = _other_mark(there, options)
+    shown = there_are(map(_shown, there if mark is None else there[0].split(mark)), 20)
+    near = ""
+    if mark is not None:
+        near = f"; pass delimiter={mark!r} (--delimiter) if that separates the columns"
     if not options.is_table:
+        guessed = _guessed(part)
         raise InputError(
-            f"{part.name}: which columns hold the paths?{_guessed(part)} Give sequence, order_by and "
+            f"{part.name}: which columns hold the paths?{guessed} Give sequence, order_by and "
             f"entity (one event per row), path_column (one path per row), or source_column, target_column, "
-            f"order_by and max_gap (one temporal edge per row); there are {shown}"
+            f"order_by and max_gap (one temporal edge per row); {shown}{'' if guessed else near}"
         )
     for role in COLUMN_OPTIONS:
         name = getattr(options, role)
         if name is None:
             continue
         if name not in there:
-            near = did_you_mean(name, there) or _separated(there, options)
-            raise InputError(f"{part.name}: no column {name!r} ({role}){near}; there are {shown}")
+            near = near or did_you_mean(name, there)
+            raise InputError(f"{part.name}: no column {name!r} ({role}){near}; {shown}")
         if there.count(name) > 1:
             raise InputError(
                 f"{part.name}: {there.count(name)} columns are called {name!r} ({role}); rename them"
@@ -102,12 +107,11 @@ def _guessed(part: Part) -> str:
 def _shown(name: str) -> str:
     """Return a column's name as a message has it: on one line, and not too long."""
     short = name if len(name) <= 60 else name[:57] + "…"
-    return short if short.isprintable() else repr(short)
+    return short if short and short.isprintable() else repr(short)
 
 
-def _separated(there: Sequence[str], options: ReaderOptions) -> str:
-    """Return a hint where the one column that there is holds what may separate several."""
-    other = next((mark for mark in ";\t,|" if len(there) == 1 and mark in there[0]), None)
-    if other is None or options.path_column is not None:
-        return ""
-    return f"; pass delimiter={other!r} (--delimiter) if that separates the columns"
+def _other_mark(there: Sequence[str], options: ReaderOptions) -> str | None:
+    """Return what may separate several columns where it stands in the only one that there is."""
+    if len(there) != 1 or options.path_column is not None:
+        return None
+    return next((mark for mark in ";\t,|" if mark in there[0]), None)

@@ -301,7 +301,8 @@ def _data(
     asked: LearnOptions,
 ) -> NodeData:
     """Return the labelled nodes that are in the network, and the two inputs that are compared."""
-    data = NodeData.of(source, *labels, "both" if isinstance(source, HigherOrderNetwork) else "gk")
+    which = "both" if isinstance(source, HigherOrderNetwork) else "gk"
+    data = NodeData.of(source, *labels, which, labels_file=asked.labels_file)
     if data.missing:
         shown = ", ".join(data.missing[:3]) + (", …" if len(data.missing) > 3 else "")
         verb = "is" if len(data.missing) == 1 else "are"
