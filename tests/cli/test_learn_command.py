@@ -58,6 +58,8 @@ def test_json(honlearn: Run, clicks: tuple[str, str], tmp_path: Path) -> None:
     assert facts["paths"] == 121
     assert 0 <= facts["micro_f1"] <= 1
     assert facts["headline"].endswith(".")
+    card = json.loads(honlearn("info", str(tmp_path / "out"), "--json").out)
+    assert card["folder"] == str(tmp_path / "out" / "model"), "the folder of learn stands for the model in it"
 
 
 def test_one_line_for_what_is_wrong(honlearn: Run, clicks: tuple[str, str], tmp_path: Path) -> None:

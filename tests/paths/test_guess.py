@@ -240,8 +240,18 @@ def test_lists_as_text() -> None:
 def test_one_column_per_step() -> None:
     table = pd.DataFrame({f"step{i}": RANDOM.choice(list("abc"), 50) for i in range(1, 5)})
     for given in (table, table.assign(user=RANDOM.permutation(50))):
-        with pytest.raises(InputError, match="'step1' to 'step4' look like one path per row"):
-            guess_columns(given)
+        guess = guess_columns(given)
+        assert guess is not None
+        assert guess.options == {"step_columns": "step*"}
+        assert guess.reasons == ("'step1' to 'step4' hold the steps of a path in each row",)
+
+
+def test_a_header_that_is_a_row(tmp_path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,b\nb,c,a\nc,a,b\n")
+    with pytest.raises(
+        InputError, match="Its header looks like a row; is a line with the names of the columns"
+    ):
+        guess_columns(tmp_path / "t.csv")
 
 
 def test_two_columns_of_one_name(tmp_path) -> None:

@@ -48,9 +48,10 @@ def info(
 ) -> None:
     """Show what a network is made of, how much memory helps to predict paths, or the card of a model."""
     from honlearn.cli.inputs import check_there
-    from honlearn.cli.kinds import is_model, is_network
+    from honlearn.cli.kinds import is_model, is_network, with_model
     from honlearn.errors import ParameterError
 
+    source = with_model(source)
     if is_model(source):
         from honlearn.cli.card import show_card
 

@@ -23,6 +23,12 @@ def is_model(source: str) -> bool:
     return (Path(source).expanduser() / "config.json").is_file()
 
 
+def with_model(source: str) -> str:
+    """Return the folder of the model where a word names the folder around it, which ``learn`` has made."""
+    inside = Path(source).expanduser() / "model"
+    return source if is_model(source) or not is_model(str(inside)) else str(inside)
+
+
 def is_network(source: Sequence[str], options: Mapping[str, Any]) -> bool:
     """Return whether the words name one network file, rather than paths."""
     if len(source) != 1 or options:

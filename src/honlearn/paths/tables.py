@@ -1,4 +1,4 @@
-"""Tables with one event, one path or one temporal edge per row → chunks of paths.
+"""Tables with one event, one path (in a cell or in several) or one temporal edge per row → chunks of paths.
 
 In: files of one format, or a table in memory, and the options that name its columns. Out: the reader for it,
 once every named column was found in every part.
@@ -14,11 +14,12 @@ from honlearn.paths.delimited import DelimitedPart
 from honlearn.paths.event_tables import event_chunks
 from honlearn.paths.files import File
 from honlearn.paths.jsonl import JsonLinesPart, with_lines
-from honlearn.paths.options import COLUMN_OPTIONS, ReaderOptions
+from honlearn.paths.options import COLUMN_OPTIONS, NAME_COLUMNS, ReaderOptions
 from honlearn.paths.parts import ArrowPart, MemoryPart, ParquetPart, Part
 from honlearn.paths.rows import row_chunks
 from honlearn.paths.stream import OpenChunks
 from honlearn.paths.temporal import temporal_chunks
+from honlearn.paths.wide import step_columns, wide_chunks
 
 
 def table_chunks(
@@ -36,6 +37,8 @@ def table_chunks(
         check_columns(part, options)
     if options.path_column is not None:
         return lambda interner, advance: row_chunks(parts, options, interner, advance)
+    if options.step_columns is not None:
+        return lambda interner, advance: wide_chunks(parts, options, interner, advance)
     if options.source_column is not None:
         return lambda interner, advance: temporal_chunks(parts, options, interner, advance)
     return lambda interner, advance: event_chunks(parts, options, interner, advance, memory)
@@ -76,10 +79,12 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
     if not options.is_table:
         guessed = _guessed(part)
         raise InputError(
-            f"{part.name}: which columns hold the paths?{guessed} Give sequence, order_by and "
-            f"entity (one event per row), path_column (one path per row), or source_column, target_column, "
-            f"order_by and max_gap (one temporal edge per row); {shown}{'' if guessed else near}"
+            f"{part.name}: which columns hold the paths?{guessed} {NAME_COLUMNS}; "
+            f"{shown}{'' if guessed else near}"
         )
+    if options.step_columns is not None:
+        with part.guarded():
+            step_columns(part, options)
     for role in COLUMN_OPTIONS:
         name = getattr(options, role)
         if name is None:

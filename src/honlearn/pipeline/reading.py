@@ -68,8 +68,10 @@ class ReadSummary:
             f"{counted(self.entities, 'entity', 'entities')}"
         )
         if self.left_out:
-            parts = ", ".join(f"{count:,} without {column!r}" for column, count in self.left_out.items())
-            found.append(f"rows left out: {parts}")
+            word = "in" if "step_columns" in self.options else "without"
+            parts = ", ".join(f"{count:,} {word} {column!r}" for column, count in self.left_out.items())
+            what = "empty cells before a later step" if "step_columns" in self.options else "rows"
+            found.append(f"{what} left out: {parts}")
         if self.tied.doubled:
             found.append(
                 f"{counted(self.tied.doubled, 'row repeats', 'rows repeat')} the path, the "
@@ -109,7 +111,7 @@ def read_table(
         raise InputError(
             f"{name_of(table)}: the columns are not clear; the guess is {guess.flags()}. Pass these if they "
             "are right (on the command line --yes will do), or name others: sequence, order_by and entity "
-            "(one event per row), or path_column (one path per row)"
+            "(one event per row), path_column (one path per row) or step_columns (a column per step)"
         )
     options = {**reading, **({} if guess is None else guess.options)}
     empty = EmptyIds(None, {})
