@@ -313,3 +313,11 @@ def test_labels_are_no_paths(tmp_path) -> None:
     (tmp_path / "labels.csv").write_text("node,label\n" + "".join(f"n{i},{'ab'[i % 2]}\n" for i in range(30)))
     with pytest.raises(InputError, match="Column 'label' is of labels, which come after the table of paths"):
         guess_columns(tmp_path / "labels.csv")
+
+
+def test_a_table_in_memory_is_told_the_columns_as_python_has_them() -> None:
+    rows = [
+        (user, time, page) for user in range(20) for time, page in enumerate(RANDOM.choice(list("abc"), 4))
+    ]
+    with pytest.raises(InputError, match="Perhaps sequence='user', order_by='time', entity='page'"):
+        read_paths(pd.DataFrame(rows, columns=["user", "time", "page"]))

@@ -244,7 +244,7 @@ def test_labels_of_other_nodes(tmp_path) -> None:
             0.5,
             0.7,
             None,
-            "is not clear: the micro F1 goes from 0.50 to 0.70 (5 folds)",
+            "is not clear: the micro F1 goes from 0.50 to 0.70 (5 folds, too few for a test)",
         ),
         (0.5, 0.7, 1e-5, "p < 0.001"),
         (0.702, 0.698, 0.9, "could be shown: the micro F1 is 0.70 with and without it (5 folds, p = 0.9)"),

@@ -110,7 +110,8 @@ def _one_line() -> Iterator[None]:
         for theirs, ours in _PLAINER.items():
             told = told.replace(theirs, ours)
         told = f"{told[:1].lower()}{told[1:]}".replace(". Did you mean", "; did you mean")
-        example = EXAMPLES.get(ctx.command_path.partition(" ")[2]) if "extra argument" in told else None
+        words = "extra argument" in told or told.startswith("missing")
+        example = EXAMPLES.get(ctx.command_path.partition(" ")[2]) if words else None
         shown = "" if example is None else f"; an example: {example}"
         raise ParameterError(f"{told}{shown}; see '{ctx.command_path} --help'") from None
 

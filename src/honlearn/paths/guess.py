@@ -63,6 +63,10 @@ class Guess:
         words = (f"--{name.replace('_', '-')} {_quoted(value)}" for name, value in typed.items())
         return " ".join(words)
 
+    def keywords(self) -> str:
+        """Return the options as one writes them in Python."""
+        return ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+
 
 def guess_columns(source: Any, **given: Any) -> Guess | None:
     """Return what the columns of a table may be; None where the source needs no columns or some were named.

@@ -22,9 +22,9 @@ LOG_FORMATS = ("xes",)
 FORMATS = TEXT_FORMATS + TABLE_FORMATS + LOG_FORMATS
 
 NAME_COLUMNS = (
-    "Give sequence, order_by and entity (one event per row), path_column (one path per row), step_columns (one "
-    "path per row, a column per step), or source_column, target_column, order_by and max_gap (one temporal "
-    "edge per row)"
+    "Give sequence, order_by and entity (one event per row), path_column (one path per row), step_columns "
+    "(one path per row, a column per step), or source_column, target_column, order_by and max_gap (one "
+    "temporal edge per row)"
 )
 SKIP_EMPTY = 'pass on_empty="skip" (--on-empty skip)'
 

@@ -99,14 +99,16 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
 
 
 def _guessed(part: Part) -> str:
-    """Return which columns look as if they did, as options of the command line; empty where none do."""
+    """Return which columns look as if they did, as options to type or to write; empty where none do."""
     from honlearn.paths.guess import guess_part
 
     try:
         guess = guess_part(part)
     except HonlearnError:
         return ""
-    return "" if guess is None else f" Perhaps {guess.flags()}."
+    if guess is None:
+        return ""
+    return f" Perhaps {guess.keywords() if isinstance(part, MemoryPart) else guess.flags()}."
 
 
 def _shown(name: str) -> str:

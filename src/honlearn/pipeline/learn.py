@@ -35,7 +35,7 @@ from honlearn.pipeline.given_labels import as_labels
 from honlearn.pipeline.outcome import Learned
 from honlearn.pipeline.page import held_out_memory, learned_page
 from honlearn.pipeline.reading import Confirm, ReadSummary, counted, read_table
-from honlearn.pipeline.validation import FIRST_ORDER, folds_for, plan_validation, validate
+from honlearn.pipeline.validation import FIRST_ORDER, check_classes, folds_for, plan_validation, validate
 from honlearn.pipeline.words import Memories, closing, headline, memories
 from honlearn.results.artefacts import write_network
 from honlearn.results.runs import LEARNED_RUN
@@ -166,6 +166,8 @@ def learn(
         reports or Reports(),
     )
     known = None if labels is None else as_labels(labels, label_column, node_column)
+    if known is not None:
+        check_classes(known[1])
     if output is not None:
         return _learn(table, known, Path(output), asked, reading)
     with tempfile.TemporaryDirectory(prefix="honlearn-") as folder:
