@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from honlearn.errors import FormatError, InputError, MissingFileError
-from honlearn.labels import read_labels
+from honlearn.labels import none_known, read_labels
 
 
 def write(folder: Path, text: str) -> Path:
@@ -133,3 +133,53 @@ def test_files_that_are_no_csv(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / name).write_bytes(b"PK\x03\x04\xff")
     with pytest.raises(FormatError, match=message):
         read_labels(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "message"),
+    [
+        (
+            ",ward,kind\n0,A,x\n1,B,y\n",
+            {},
+            "as the index that pandas saves: if it is that, set --node-column",
+        ),
+        (
+            "kind,ward\nx,A\ny,B\n",
+            {"label_column": "kind"},
+            r"no column 'kind' .*set --node-column, such as --nod",
+        ),
+        (
+            "kind,home ward\nx,A\nx,B\n",
+            {},
+            "if 'home ward' is the column of nodes, pass --node-column 'home ward' --label-column kind",
+        ),
+        ("node,kind\nA,x\nA,y\nB,x\n", {}, "give it one class$"),  # classes that recur are no names
+    ],
+)
+def test_another_column_may_be_that_of_the_nodes(
+    tmp_path: Path, text: str, columns: dict[str, str], message: str
+) -> None:
+    with pytest.raises(FormatError, match=message):
+        read_labels(write(tmp_path, text), **columns)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "text", "message"),
+    [
+        (
+            "01",
+            ",ward,kind\n0,A,x\n1,B,y\n",
+            "its entities 'A', 'B'; column 'ward' holds them: pass --node-col",
+        ),
+        (["a"], "node,kind\na,x\n", "'a' is 'A'; spell them alike in both$"),
+        (["x"], "node,kind\nx,y\n", "; the first column must hold them"),
+    ],
+)
+def test_labels_of_no_entity_tell_what_to_do(
+    tmp_path: Path, nodes: list[str], text: str, message: str
+) -> None:
+    assert re.search(message, str(none_known(nodes, ["A", "B"], write(tmp_path, text))))
+
+
+def test_numbers_that_lost_their_zeros_tell_how_to_keep_them() -> None:
+    assert str(none_known(["1"], ["001"])).endswith("(pandas keeps 007 where it reads with dtype=str)")

@@ -67,7 +67,7 @@ def other_spellings(missing: Iterable[str], known: Iterable[str]) -> str:
     how a letter is composed.
 
     >>> other_spellings([" lga", "7", "zz"], ["LGA", "007"])
-    "; 2 of them are there in another spelling: ' lga' is 'LGA'"
+    "; 2 of them are there in another spelling: ' lga' is 'LGA'; spell them alike in both"
     >>> other_spellings(["LGA"], ["LGA"])  # left out for another reason
     ''
     """
@@ -78,7 +78,12 @@ def other_spellings(missing: Iterable[str], known: Iterable[str]) -> str:
     if not found:
         return ""
     verb = "is" if len(found) == 1 else "are"
-    return f"; {len(found):,} of them {verb} there in another spelling: {found[0][0]!r} is {found[0][1]!r}"
+    numbers = all(one.strip().replace(".", "").isdigit() for one in found[0])
+    remedy = " (pandas keeps 007 where it reads with dtype=str)" if numbers else ""
+    return (
+        f"; {len(found):,} of them {verb} there in another spelling: {found[0][0]!r} is {found[0][1]!r}; "
+        f"spell them alike in both{remedy}"
+    )
 
 
 def _plain_spelling(name: str) -> str:
@@ -96,6 +101,16 @@ def listed(items: Iterable[object], most: int = 10) -> str:
     names = [str(item) for item in items]
     head = ", ".join(names[:most])
     return head if len(names) <= most else f"{head} and {len(names) - most} more"
+
+
+def there_are(names: Iterable[object], most: int = 10) -> str:
+    """Return which names there are, in words.
+
+    >>> there_are(["a", "b", "c"], most=2), there_are(["a"])
+    ('there are a, b and 1 more', 'there is only a')
+    """
+    found = list(names)
+    return f"there {'is only' if len(found) == 1 else 'are'} {listed(found, most)}"
 
 
 def first_line(error: BaseException) -> str:

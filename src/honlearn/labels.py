@@ -9,8 +9,10 @@ around a class is no part of it; it is taken off with a warning, or ``a`` and ``
 from __future__ import annotations
 
 import csv
+import shlex
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TextIO
@@ -22,6 +24,8 @@ from honlearn.errors import (
     check_no_spreadsheet,
     did_you_mean,
     listed,
+    other_spellings,
+    there_are,
 )
 
 _LONGEST_LINE = 1 << 24
@@ -56,7 +60,8 @@ def read_labels(
     known: dict[str, str] = {}
     padded: dict[str, int] = {}
     for line, row in rows:
-        _take(known, row, node, column, len(header), f"{source}:{line}")
+        other = partial(_perhaps_swapped, source, header, node, column)
+        _take(known, row, node, column, len(header), f"{source}:{line}", other)
         if row[column] != row[column].strip() and row[column].strip():
             padded.setdefault(row[column], line)
     if padded:
@@ -101,6 +106,32 @@ def _warn_of_classes(source: Path, classes: list[str]) -> None:
                 stacklevel=3,
             )
             return
+
+
+def none_known(
+    nodes: Iterable[str], entities: Sequence[str], file: str | PathLike[str] | None = None
+) -> InputError:
+    """Return the error for labels of which no node is an entity; `file` is looked through for the nodes."""
+    named = list(nodes)
+    hint = _column_of(entities, file) or other_spellings(named, entities)
+    hint = hint or "; the first column must hold them"
+    return InputError(
+        f"none of the {len(named):,} labelled nodes is in the network: they are called "
+        f"{listed(map(repr, named), 3)}, its entities {listed(map(repr, entities), 3)}{hint}"
+    )
+
+
+def _column_of(entities: Sequence[str], file: str | PathLike[str] | None) -> str:
+    """Return which column of a file of labels holds entities, as the option that names it; or nothing."""
+    if file is None:
+        return ""
+    source = Path(file)
+    (_, header), *rows = csv_rows(source, _separator(source))
+    known = set(entities)
+    for place, name in enumerate(header):
+        if name and 2 * sum(len(row) > place and row[place] in known for _, row in rows) > len(rows):
+            return f"; column {name!r} holds them: pass --node-column {shlex.quote(name)} or node_column"
+    return ""
 
 
 def is_missing(value: object) -> bool:
@@ -206,7 +237,7 @@ def _node_column(path: Path, header: list[str], wanted: str | None) -> int:
     if wanted in header:
         return header.index(wanted)
     raise FormatError(
-        f"{path}: no column {wanted!r}; there are {listed(map(repr, header))}{did_you_mean(wanted, header)}; "
+        f"{path}: no column {wanted!r}; {there_are(map(repr, header))}{did_you_mean(wanted, header)}; "
         "set --node-column or node_column"
     )
 
@@ -230,8 +261,13 @@ def _label_column(path: Path, header: list[str], wanted: str | None, node: int) 
             return places[0]
     name = wanted or "label"
     hint = f"{did_you_mean(name, names)}; set --label-column or label_column"
+    another = f"set --node-column too, such as --node-column {shlex.quote(names[0])}" if names else ""
+    if another and wanted == header[node]:
+        hint = f"; {another.replace(' too', '')}"
+    elif another and not header[node].strip():
+        hint += f"; the first has no name, as the index that pandas saves: if it is that, {another}"
     raise FormatError(
-        f"{path}: no column {name!r} {_beside(header, node)}; there are {listed(map(repr, header))}{hint}"
+        f"{path}: no column {name!r} {_beside(header, node)}; {there_are(map(repr, header))}{hint}"
     )
 
 
@@ -239,7 +275,27 @@ def _beside(header: list[str], node: int) -> str:
     return "after the first, which is the node" if node == 0 else f"beside {header[node]!r}, the node"
 
 
-def _take(known: dict[str, str], row: list[str], nodes: int, column: int, width: int, place: str) -> None:
+def _perhaps_swapped(source: Path, header: list[str], node: int, column: int) -> str:
+    """Return a hint where classes differ from row to row, as names of nodes do; or nothing."""
+    values = [row[column] for _, row in csv_rows(source, _separator(source)) if len(row) > column]
+    if len(set(values)) < len(values) or not header[column]:
+        return ""
+    return f"; if {header[column]!r} is the column of nodes, pass " + _options(header, column, node)
+
+
+def _options(header: list[str], node: int, label: int) -> str:
+    return f"--node-column {shlex.quote(header[node])} --label-column {shlex.quote(header[label])}"
+
+
+def _take(
+    known: dict[str, str],
+    row: list[str],
+    nodes: int,
+    column: int,
+    width: int,
+    place: str,
+    hint: Callable[[], str],
+) -> None:
     if len(row) != width:
         raise FormatError(
             f"{place}: {len(row)} fields, but the header has {width}; mend it, or quote what holds a comma"
@@ -251,5 +307,5 @@ def _take(known: dict[str, str], row: list[str], nodes: int, column: int, width:
         return
     if known.setdefault(node, label) != label:
         raise FormatError(
-            f"{place}: node {node!r} is {label!r} here and {known[node]!r} above; give it one class"
+            f"{place}: node {node!r} is {label!r} here and {known[node]!r} above; give it one class{hint()}"
         )

@@ -26,6 +26,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     """Run a command in a folder of its own; return exit code, standard output and standard error."""
     monkeypatch.chdir(tmp_path)
     Path("paths.txt").write_text(PATHS)
+    Path("commas.txt").write_text("A,B\nB,C\n")
+    Path("bars.txt").write_text("A|B\nB|C\n")
     Path("events.csv").write_text(EVENTS)
 
     def command(*words: str) -> tuple[int, str, str]:
@@ -82,7 +84,7 @@ COMPLAINTS = [
     ("path.txt", "path.txt: no such file; did you mean 'paths.txt'?"),
     ("*.nothing", "*.nothing: no file matches the pattern"),
     (". --order 2", ". is a folder; name a file in it or a pattern"),
-    ("paths.txt --order 0", "'order' parameter of grow must be a whole number, at least 1. Got 0"),
+    ("paths.txt --order 0", "'order' parameter of grow must be a whole number, at least 1, or auto. Got '0'"),
     ("paths.txt --order 1001", "'order' parameter of count_grams must be a whole number, from 1 to 1000"),
     ("paths.txt --tau nan", "'tau' parameter of grow must be a number at least 0. Got nan"),
     ("paths.txt --tau inf", "Got inf"),
@@ -104,6 +106,12 @@ COMPLAINTS = [
     ("paths.txt --order auto --tau 2", "'order' parameter of grow can be 'auto' only where evidence decides"),
     ("paths.txt --workers 0", "'n_workers' parameter"),
     ("paths.txt --min-length 9", "paths.txt: no path at all; 10 were shorter than min_length=9; lower it"),
+    (
+        "commas.txt",
+        "commas.txt: no path has two entities, so the network would be empty; entities such as 'A,B'",
+    ),
+    ("commas.txt --delimiter -", "hold ',': pass delimiter=',' (--delimiter ',')"),
+    ("bars.txt", "replace it, or pass delimiter='|' (--delimiter '|') if it separates entities"),
     ("paths.txt --delimiter ,", "paths.txt: no path has two entities, so the network would be empty; is the"),
     ("paths.txt --skip-columns 4", "paths.txt:1: fewer than the 4 leading columns"),
     ("events.csv", "which columns hold the paths? Perhaps --sequence trip --order-by when --entity port"),

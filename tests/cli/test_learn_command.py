@@ -58,6 +58,8 @@ def test_json(honlearn: Run, clicks: tuple[str, str], tmp_path: Path) -> None:
     assert facts["paths"] == 121
     assert 0 <= facts["micro_f1"] <= 1
     assert facts["headline"].endswith(".")
+    card = json.loads(honlearn("info", str(tmp_path / "out"), "--json").out)
+    assert card["folder"] == str(tmp_path / "out" / "model"), "the folder of learn stands for the model in it"
 
 
 def test_one_line_for_what_is_wrong(honlearn: Run, clicks: tuple[str, str], tmp_path: Path) -> None:
@@ -82,6 +84,10 @@ def test_one_line_for_what_is_wrong(honlearn: Run, clicks: tuple[str, str], tmp_
         ("learn", table, labels, "-o", table): "there is a file of this name",
         ("learn", table, labels, "-o", str(tmp_path)): "files of something else",
         ("learn", table, labels, "-o", out, "--alpha", "2"): "alpha",
+        ("learn", table, labels, "-o", out, "--seed", str(2**32)): "--seed': must be at most 4294967295",
+        ("learn", table, labels, "-o", out, "--folds", "x"): "--folds': must be a whole number",
+        ("learn", table, labels, "-o", out, "--order", "all"): "at least 2, or auto. Got 'all' instead",
+        ("learn", table, labels, "-o", out, "--order", "1"): "at least 2, or auto. Got '1' instead",
         ("learn", table, labels, "-o", out, "--label-column", "knd"): "did you mean 'kind'",
     }
     for words, text in wrong.items():

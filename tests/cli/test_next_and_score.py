@@ -112,7 +112,7 @@ def test_sets_of_next_steps(honlearn: Run, tmp_path: Path) -> None:
 def test_what_next_refuses(honlearn: Run, paths: Path) -> None:
     for words, message in (
         (["next", paths], "what came before? Give --after"),
-        (["next", paths, "--after", "A Q"], "1 of 2 names are not among the 5 entities: 'Q'"),
+        (["next", paths, "--after", "A Q"], "1 of 2 names is not among the 5 entities: 'Q'"),
         (["next", paths, "--after", "A", "-o", "x.png"], ".csv, .parquet or .json"),
         (["next", paths, "--after", "A", "-o", paths], "would replace"),
         (["next", paths, "--after", "", "--anywhere"], "has at least one entity"),

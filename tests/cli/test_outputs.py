@@ -11,6 +11,7 @@ import pytest
 from command_line import QUICK, Files, Run
 
 import honlearn as hl
+from honlearn.hon.formats import FORMATS
 
 TEXT = "A C D\nB C E\n" * 5
 
@@ -115,3 +116,85 @@ def test_a_file_does_not_decide_where_is_written(
     assert outcome.code == 2
     assert "theirs: a folder of your own needs -o FOLDER" in outcome.err
     assert not (tmp_path.parent / "elsewhere").exists()
+
+
+@pytest.mark.parametrize(
+    ("output", "text", "words"),
+    [
+        ("mine.txt", TEXT, "grow p.txt -o"),
+        ("mine.txt", "1 2 3\n1 4 5\n2 5 6\n1 3 2\n", "convert net.hon"),  # paths of three that end in numbers
+        ("mine.hon", "a text", "grow p.txt -o"),
+        ("mine.graphml", "<graphml><node id='theirs'/></graphml>", "convert net.hon"),
+        ("mine.net", '*Vertices 1\n1 "a"\n*Arcs\n', "convert net.hon"),
+        ("mine.parquet", "not Parquet", "grow p.txt -o"),
+        ("mine.counts", "a text", "grow p.txt -o net.hon --counts"),
+        ("mine.csv", "node,label\nA,x\n", "next p.txt --after A -o"),
+        ("mine.csv", "node,label\nA,x\n", "predict model -o"),
+        ("mine.json", '[{"node":"A","label":"x"}]', "score p.txt p.txt -o"),
+        ("mine.html", "<html><p>a thesis</p></html>", "report run -o"),
+    ],
+)
+def test_what_another_has_written_is_not_replaced(
+    output: str, text: str, words: str, honlearn: Run, folder: Path
+) -> None:
+    (folder / output).write_text(text)
+    outcome = honlearn(*words.split(), output)
+    assert outcome.code == 2
+    assert f"{output}: there is a file of this name, which is not " in outcome.err
+    assert outcome.err.rstrip().endswith("choose another name, or remove it")
+    assert len(outcome.err.splitlines()) == 1
+    assert (folder / output).read_text() == text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(f"grow p.txt -o own{suffix}" for suffix in FORMATS),
+        "grow blanks.ngram -o own.txt",
+        "grow p.txt -o own.hon --counts own.counts",
+        *(f"next p.txt --after A -o own{suffix}" for suffix in (".csv", ".json", ".parquet")),
+        *(f"score p.txt p.txt --walks 100 -o own{suffix}" for suffix in (".csv", ".json", ".parquet")),
+    ],
+)
+def test_a_command_replaces_what_it_has_written(words: str, honlearn: Run, folder: Path) -> None:
+    (folder / "blanks.ngram").write_text("Ward A,Ward B\nWard B,Ward A\n")
+    (folder / "own.hon").write_bytes(b"")  # as mktemp makes one
+    for _ in range(2):
+        assert honlearn(*words.split()).code == 0
+
+
+def test_the_summary_of_something_else_is_not_replaced_by_that_of_a_run(honlearn: Run, folder: Path) -> None:
+    (folder / "mine").mkdir()
+    (folder / "mine" / "summary.csv").write_text("year,sales\n2024,7\n")
+    outcome = honlearn("evaluate", "net.hon", "labels.csv", "-o", "mine", "--model", "majority")
+    assert "mine: there is a file summary.csv, which is not of a run; name another folder" in outcome.err
+    assert (folder / "mine" / "summary.csv").read_text() == "year,sales\n2024,7\n"
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_first(
+    honlearn: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "closed").mkdir(mode=0o555)
+    # Tests may run as a user who may write everywhere.
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: not mode & os.W_OK or bool(Path(path).stat().st_mode & 0o200)
+    )
+    for words in (
+        "learn p.txt labels.csv -o closed/new",
+        "learn p.txt labels.csv -o closed",
+        "train net.hon labels.csv -o closed/far/model",
+        "grow p.txt -o closed/net.hon",
+        "grow p.txt -o net.hon --counts closed/net.counts",
+        "next p.txt --after A -o closed/next.csv",
+        "report run -o closed/report.html",
+    ):
+        outcome = honlearn(*words.split())
+        assert outcome.code == 2
+        assert "closed cannot be written to; choose another" in outcome.err
+        assert "reading the paths" not in outcome.out
+
+
+def test_an_edge_list_with_escaped_names_is_a_network(honlearn: Run, folder: Path) -> None:
+    (folder / "blanks.ngram").write_text("Ward A,Ward B\nWard B,Ward A\n")
+    assert honlearn("grow", "blanks.ngram", "-o", "blanks.txt").code == 0
+    assert "entities" in honlearn("info", "blanks.txt").out

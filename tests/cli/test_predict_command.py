@@ -82,7 +82,7 @@ def test_some_nodes(honlearn: Run, model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--nodes", "s1,s99"], "1 of 2 names are not among the 24 entities: 's99'"),
+        (["--nodes", "s1,s99"], "1 of 2 names is not among the 24 entities: 's99'"),
         (["-o", "p.xlsx"], "p.xlsx: predictions are written as .csv, .parquet or .json"),
         (["-o", "none/p.csv"], "there is no folder none; make it first"),
     ],

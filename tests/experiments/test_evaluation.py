@@ -178,7 +178,8 @@ def test_data_that_cannot_be_evaluated(data: NodeData) -> None:
         plan(data, [spec(), spec()], Folds(), [0])
     with pytest.raises(InputError, match=r"; 2 of them are there in another spelling: ' S0' is 's0'"):
         NodeData.of(hon, [" S0", "S1 ", "x"], ["a", "b", "c"])
-    assert NodeData.of(hon, ["s0", "S1"], ["a", "b"]).missing_spellings.endswith("spelling: 'S1' is 's1'")
+    hint = NodeData.of(hon, ["s0", "S1"], ["a", "b"]).missing_spellings
+    assert hint.endswith("spelling: 'S1' is 's1'; spell them alike in both")
     some = NodeData.of(hon, ["s0", "x", "s1"], ["a", "b", "b"], "both")
     assert (some.nodes, some.labels, some.missing) == (("s0", "s1"), ("a", "b"), ("x",))
     for which in ("gk", "g1", "both"):  # a network without memory is never called gk

@@ -240,8 +240,18 @@ def test_lists_as_text() -> None:
 def test_one_column_per_step() -> None:
     table = pd.DataFrame({f"step{i}": RANDOM.choice(list("abc"), 50) for i in range(1, 5)})
     for given in (table, table.assign(user=RANDOM.permutation(50))):
-        with pytest.raises(InputError, match="'step1' to 'step4' look like one path per row"):
-            guess_columns(given)
+        guess = guess_columns(given)
+        assert guess is not None
+        assert guess.options == {"step_columns": "step*"}
+        assert guess.reasons == ("'step1' to 'step4' hold the steps of a path in each row",)
+
+
+def test_a_header_that_is_a_row(tmp_path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,b\nb,c,a\nc,a,b\n")
+    with pytest.raises(
+        InputError, match="Its header looks like a row; is a line with the names of the columns"
+    ):
+        guess_columns(tmp_path / "t.csv")
 
 
 def test_two_columns_of_one_name(tmp_path) -> None:
@@ -303,3 +313,11 @@ def test_labels_are_no_paths(tmp_path) -> None:
     (tmp_path / "labels.csv").write_text("node,label\n" + "".join(f"n{i},{'ab'[i % 2]}\n" for i in range(30)))
     with pytest.raises(InputError, match="Column 'label' is of labels, which come after the table of paths"):
         guess_columns(tmp_path / "labels.csv")
+
+
+def test_a_table_in_memory_is_told_the_columns_as_python_has_them() -> None:
+    rows = [
+        (user, time, page) for user in range(20) for time, page in enumerate(RANDOM.choice(list("abc"), 4))
+    ]
+    with pytest.raises(InputError, match="Perhaps sequence='user', order_by='time', entity='page'"):
+        read_paths(pd.DataFrame(rows, columns=["user", "time", "page"]))

@@ -217,6 +217,33 @@ def test_formats(tmp_path: Path) -> None:
     refused([tmp_path / "t.txt", tmp_path / "t.csv"], r"is text but .* is csv; read files of one format")
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.txt", "t.jsonl"])
+@pytest.mark.parametrize("order", ["le", "be"])
+def test_utf_16_is_named(tmp_path: Path, name: str, order: str) -> None:
+    mark = "\ufeff"
+    (tmp_path / name).write_bytes((mark + GOOD).encode(f"utf-16-{order}"))
+    options = {} if name == "t.txt" else EVENTS
+    with pytest.raises(FormatError, match=f"{name}: is text in UTF-16; save it as UTF-8"):
+        hl.read_paths(tmp_path / name, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("t.json", "one JSON document; save one"), ("t.pkl", "a pickle"), ("t.pickle", "a pic")],
+)
+def test_formats_that_are_not_read_tell_what_to_save_instead(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / name).write_text("[]")
+    with pytest.raises(FormatError, match=f"{name}: is {message}"):
+        hl.read_paths(tmp_path / name)
+
+
+def test_columns_are_told_apart_where_another_mark_separates_them(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(";trip;leg;port\n0;1;1;A\n")
+    refused(tmp_path / "t.csv", "delimiter=';' .* separates the columns; there are '', trip, leg, port$")
+    (tmp_path / "t.csv").write_text("path\na\n")
+    refused(tmp_path / "t.csv", r"no column 'trip' \(sequence\); there is only path$")
+
+
 def test_counts_belong_to_lists(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("A B\n")
     with pytest.raises(ParameterError, match="counts belongs to lists; for files use trailing_count"):

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import honlearn as hl
-from honlearn.errors import HonlearnError, InputError
-from honlearn.pipeline.learn import Reports
+from honlearn.errors import HonlearnError, InputError, ParameterError
+from honlearn.pipeline.learn import LearnOptions, Reports, _counted
 from honlearn.pipeline.outcome import Learned
-from honlearn.pipeline.validation import Spread, Validation
+from honlearn.pipeline.validation import Spread, Validation, folds_for
 from honlearn.pipeline.words import Memories, headline
 from honlearn.results.learned import read_learned
 
@@ -155,6 +155,37 @@ def test_in_memory_and_in_a_notebook(learned) -> None:
     assert repr(found).startswith("Learned(")
 
 
+@pytest.mark.parametrize(
+    ("walks", "order", "told"),
+    [
+        (["a m b", "c m d", "a m d", "c m b"], 2, "order 2: no context is significant"),
+        (["a m b", "c m d"], 2, "order 2: the longest significant context has 2 entities"),
+        (["a m n b", "c m n d"], 3, "order 3: the longest significant context has 3 entities"),
+    ],
+)
+def test_auto_looks_as_far_back_as_contexts_are_significant(walks, order, told) -> None:
+    notes: list[str] = []
+    asked = LearnOptions("auto", 0.1, True, 5, {}, 0, 1, None, "", None, None, Reports(note=notes.append))
+    counts = _counted(hl.read_paths([walk.split() for walk in walks] * 20), asked)
+    assert counts.order == order
+    assert notes == [told]
+
+
+def test_what_is_out_of_bounds_is_told_before_anything_is_read() -> None:
+    with pytest.raises(ParameterError, match=r"'random_state' parameter of learn .* from 0 to 4294967295"):
+        hl.learn("no file.csv", random_state=2**32)
+    with pytest.raises(ParameterError, match=r"'order' parameter of learn .* at least 2"):
+        hl.learn("no file.csv", order="all")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "folds"), [((2, 3, 1, 1), 3), ((10, 10), 5), ((2, 2), 2), ((1, 1, 1, 1), 2)]
+)
+def test_there_are_no_more_folds_than_the_largest_class_has_nodes(sizes, folds) -> None:
+    labels = [name for name, size in zip("abcd", sizes, strict=False) for _ in range(size)]
+    assert folds_for(labels, 5) == folds
+
+
 def test_a_complete_network_has_no_links_to_expect(tmp_path) -> None:
     steps = ["a b c a", "a c b a", "b c a b c", "c b a c b"]
     for name in ("run", "model"):  # of an earlier call on other data
@@ -213,7 +244,7 @@ def test_labels_of_other_nodes(tmp_path) -> None:
             0.5,
             0.7,
             None,
-            "is not clear: the micro F1 goes from 0.50 to 0.70 (5 folds)",
+            "is not clear: the micro F1 goes from 0.50 to 0.70 (5 folds, too few for a test)",
         ),
         (0.5, 0.7, 1e-5, "p < 0.001"),
         (0.702, 0.698, 0.9, "could be shown: the micro F1 is 0.70 with and without it (5 folds, p = 0.9)"),

@@ -62,6 +62,36 @@ def test_no_path_of_two() -> None:
         read_table([["A"], ["B"]], {})
 
 
+def test_rows_that_are_there_twice_are_told() -> None:
+    rows = [
+        (1, 1, "a"),
+        (1, 2, "b"),
+        (1, 2, "b"),
+        (2, 1, "b"),
+        (2, 1, "a"),
+        (3, 1, "a"),
+        (4, 1, "a"),
+        (4, 2, "b"),
+    ]
+    table = pd.DataFrame(rows, columns=["user", "time", "page"])
+    _, summary = read_table(table, {"sequence": "user", "order_by": "time", "entity": "page"})
+    assert summary.tied == (1, 1)
+    text = "\n".join(summary.lines())
+    assert "1 row repeats the path, the 'time' and the entity of another row" in text
+    assert "1 row has the 'time' of another row" in text
+    _, summary = read_table(
+        table, {"sequence": "user", "order_by": "time", "entity": "page", "drop_repeats": True}
+    )
+    assert summary.tied == (1, 0)
+
+
+@pytest.mark.parametrize(("mark", "typed"), [(",", "','"), (";", "';'"), ("\t", "tab"), (">", "'>'")])
+def test_lines_that_are_not_split_name_the_mark(tmp_path, mark, typed) -> None:
+    (tmp_path / "p.txt").write_text(f"a{mark}b\nb{mark}c\n")
+    with pytest.raises(InputError, match=f"no path has two entities.*--delimiter {typed}"):
+        read_table(tmp_path / "p.txt", {})
+
+
 def test_marks_that_were_read_as_entities(tmp_path) -> None:
     (tmp_path / "commas.txt").write_text("a, b, c\nb, c\n")
     with pytest.raises(InputError, match=r"entities such as 'a,' end in ','.*--delimiter ', '"):
@@ -81,10 +111,10 @@ def test_rows_that_nothing_orders_are_told() -> None:
         {"user": [1, 1, 1, 2, 2, 3], "time": [5, 5, 6, 6, 6, 6], "page": ["a", "b", "a", "b", "b", "a"]}
     )
     paths, summary = read_table(table, {"sequence": "user", "order_by": "time", "entity": "page"})
-    assert summary.tied == 1  # of user 1; the two of user 2 are alike, and users do not meet
+    assert summary.tied == (1, 1)  # of user 1; the two of user 2 are alike, and users do not meet
     assert next(iter(paths)) == ("a", "b", "a")
     assert "1 row has the 'time' of another row of the same path" in "\n".join(summary.lines())
-    assert read_table(table, {"sequence": "user", "entity": "page"})[1].tied == 0
+    assert read_table(table, {"sequence": "user", "entity": "page"})[1].tied == (0, 0)
 
 
 def test_steps_that_stay_are_told() -> None:
@@ -101,7 +131,7 @@ def test_seconds_and_milliseconds_in_one_column_are_refused() -> None:
     seconds = [1_714_097_729, 1_714_097_800, 1_714_097_900, 1_714_098_000]
     table = pd.DataFrame({"user": [1, 1, 2, 2], "time": seconds, "page": ["a", "b", "b", "a"]})
     columns = {"sequence": "user", "order_by": "time", "entity": "page"}
-    assert read_table(table, columns)[1].tied == 0
+    assert read_table(table, columns)[1].tied == (0, 0)
     table.loc[1, "time"] *= 1000
     with pytest.raises(InputError, match=r"1714097800000 \(column 'time'\) is no unix time in seconds"):
         read_table(table, columns)

@@ -89,6 +89,10 @@ def test_it_fires_on_what_it_is_about_alone(code: str) -> None:
 def test_a_model_that_is_never_right_is_no_better_than_the_largest_class() -> None:
     assert "H008" in codes(labels=LABELS, models=[model(micro_f1=0.0)])
     assert "H008" not in codes(labels=LABELS, models=[model(log_loss=0.5)])
+    assert "H008" not in codes(labels=LABELS, models=[model("majority · higher-order", micro_f1=0.3)])
+    without = model(FIRST, micro_f1=0.3)
+    assert "H008" in codes(labels=LABELS, models=[model(micro_f1=0.3) | {"first_order": FIRST}, without])
+    assert "H008" not in codes(labels=LABELS, models=[model(micro_f1=0.9) | {"first_order": FIRST}, without])
 
 
 def test_a_network_without_contexts_is_of_first_order() -> None:

@@ -281,6 +281,8 @@ def test_names_and_objects_can_be_mixed() -> None:
         ({"n_learners": 2}, "n_learners=2 is less than the 3 kinds of learner"),
         ({"learner": []}, "'learner' parameter of .* is empty"),
         ({"learner": ["sage", "sagee"]}, r"'learner' parameter .* did you mean 'sage'\?"),
+        ({"learner": SAGE}, "Got SAGE instead; make an object of the class: SAGE"),
+        ({"learner": TorchLearner}, "Got TorchLearner instead; make an object of the class: TorchLearner"),
         ({"learner": ["sage", 3]}, "'learner' parameter .* Got 3 instead; wrap a torch.nn.Module"),
         ({"learner": "torch"}, r"needs a function .* learner=honlearn\.learners\.TorchLearner\(make\)"),
         ({"learner": TorchLearner()}, "'make' parameter of TorchLearner must be a function"),

@@ -236,7 +236,7 @@ def evaluate(
         counts, hon = _grown(network, order, reading)
     else:
         counts, hon = chosen_from(paths, input), load_network(network)
-    data = engine.NodeData.of(hon, nodes, classes, input, counts)
+    data = engine.NodeData.of(hon, nodes, classes, input, counts, labels)
     grid = engine.plan(data, specs, split, range(seed, seed + seeds))
     notes = _notes(data, split, input) + _left_out(data, specs)
     for note in notes:

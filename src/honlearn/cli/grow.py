@@ -13,6 +13,7 @@ import typer
 
 from honlearn.cli import reader_options as reader
 from honlearn.cli.importing import importing
+from honlearn.cli.typed import parse_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,6 +115,7 @@ def grow(
     from honlearn.cli.inputs import check_paths
 
     check_paths(paths, reading)
+    from honlearn.cli.grown import no_steps
     from honlearn.errors import InputError
     from honlearn.executors import read_spec
     from honlearn.sizes import parse_size
@@ -126,7 +128,7 @@ def grow(
 
     # What is known to fail raises before a long reading, not after it.
     read_spec(executor)
-    longest = None if order is None else _order(order)
+    longest = None if order is None else parse_order("grow", order, 1)
     GrowParameters.of("grow", 1, tau, min_support, alpha)
     most = None if memory is None else parse_size("grow", "memory", memory, LEAST_MEMORY)
     started = time.perf_counter()
@@ -170,8 +172,7 @@ def grow(
         found = _by_length(known, hon, auto_alpha(tau, min_support, alpha))
     if not hon.n_edges:
         raise InputError(
-            f"{', '.join(paths)}: no path has two entities, so the network would be empty; is the delimiter "
-            "right, and do the options keep whole paths?"
+            f"{', '.join(paths)}: no path has two entities, so {no_steps((known or hon).vocabulary, reading)}"
         )
     if counts is not None and known is not None:
         known.save(counts)
@@ -322,20 +323,3 @@ def _updated(
                 "with --order auto from all paths"
             )
     return known
-
-
-def _order(text: str) -> int | str:
-    """Return the order that was typed: a whole number, or auto."""
-    from honlearn.errors import ParameterError, check_integer
-
-    if text == "auto":
-        return text
-    try:
-        return check_integer("grow", "order", int(text), 1)
-    except ValueError as error:
-        if isinstance(error, ParameterError):
-            raise
-        raise ParameterError(
-            "The 'order' parameter of grow must be a whole number, at least 1, or auto. "
-            f"Got {text!r} instead."
-        ) from None

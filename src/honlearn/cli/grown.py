@@ -16,6 +16,7 @@ import typer
 if TYPE_CHECKING:
     from honlearn.hon.build import GramCounts
     from honlearn.hon.network import HigherOrderNetwork
+    from honlearn.paths.vocabulary import Vocabulary
 
 DEFAULT_ORDER = 2
 
@@ -34,11 +35,17 @@ def counted(source: Path, order: int, reading: Mapping[str, Any]) -> GramCounts:
 
     counts = count_grams(str(source), order, **reading)
     if not counts.grow(1).n_edges:
-        raise InputError(
-            f"{source}: no path has two entities, so every network would be empty; is the delimiter "
-            "right, and do the options keep whole paths?"
-        )
+        raise InputError(f"{source}: no path has two entities, so {no_steps(counts.vocabulary, reading)}")
     return counts
+
+
+def no_steps(vocabulary: Vocabulary, reading: Mapping[str, Any]) -> str:
+    """Return what comes of paths of one entity, and what to look at."""
+    from honlearn.paths.odd_fields import unsplit
+
+    why = "" if "sequence" in reading else unsplit(vocabulary.names)
+    why = why or "; is the delimiter right, and do the options keep whole paths?"
+    return f"the network would be empty{why}"
 
 
 def grown_from(

@@ -68,6 +68,17 @@ class _Arranged:
         return option
 
 
+# What the library that checks values writes of one, and what it means.
+_PLAINER = {
+    "Input should be a valid integer, unable to parse string as an integer": "must be a whole number",
+    "Input should be a valid number, unable to parse string as a number": "must be a number",
+    "Input should be greater than or equal to": "must be at least",
+    "Input should be less than or equal to": "must be at most",
+    "Input should be greater than": "must be greater than",
+    "Input should be less than": "must be less than",
+}
+
+
 class GroupedCommand(_Arranged, TyperCommand):
     """A command whose options are shown in groups."""
 
@@ -96,8 +107,11 @@ def _one_line() -> Iterator[None]:
         if ctx is None or type(error).__name__ == "NoArgsIsHelpError":
             raise
         told = " ".join(str(error.format_message()).split()).rstrip(".")
+        for theirs, ours in _PLAINER.items():
+            told = told.replace(theirs, ours)
         told = f"{told[:1].lower()}{told[1:]}".replace(". Did you mean", "; did you mean")
-        example = EXAMPLES.get(ctx.command_path.partition(" ")[2]) if "extra argument" in told else None
+        words = "extra argument" in told or told.startswith("missing")
+        example = EXAMPLES.get(ctx.command_path.partition(" ")[2]) if words else None
         shown = "" if example is None else f"; an example: {example}"
         raise ParameterError(f"{told}{shown}; see '{ctx.command_path} --help'") from None
 

@@ -48,9 +48,10 @@ def info(
 ) -> None:
     """Show what a network is made of, how much memory helps to predict paths, or the card of a model."""
     from honlearn.cli.inputs import check_there
-    from honlearn.cli.kinds import is_model, is_network
+    from honlearn.cli.kinds import is_model, is_network, with_model
     from honlearn.errors import ParameterError
 
+    source = with_model(source)
     if is_model(source):
         from honlearn.cli.card import show_card
 
@@ -61,7 +62,7 @@ def info(
     check_there(source)
     from honlearn.cli.grown import DEFAULT_ORDER, counted, grown_from
     from honlearn.hon.formats import load_network
-    from honlearn.labels import read_labels
+    from honlearn.labels import none_known, read_labels
 
     if labels is None and not is_network([source], reading):
         from honlearn.cli.memory import describe_paths
@@ -73,6 +74,8 @@ def info(
         network = load_network(source)
     else:
         network = grown_from(Path(source), counted(Path(source), DEFAULT_ORDER, reading))
+    if known is not None and not any(node in network.vocabulary for node in known[0]):
+        raise none_known(known[0], network.vocabulary.names, labels)
     facts = describe(network, known, top)
     if as_json:
         import json

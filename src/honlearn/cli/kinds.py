@@ -15,11 +15,18 @@ from typing import Any
 # Formats that hold networks alone; all but the first are written only, which the error of their reader tells.
 NETWORKS_ALONE = (".hon", ".net", ".graphml", ".gexf")
 _LINES = 100
+_MARK = "# honlearn: white space and % in ids are percent-encoded\n"
 
 
 def is_model(source: str) -> bool:
     """Return whether a word names the folder of a model."""
     return (Path(source).expanduser() / "config.json").is_file()
+
+
+def with_model(source: str) -> str:
+    """Return the folder of the model where a word names the folder around it, which ``learn`` has made."""
+    inside = Path(source).expanduser() / "model"
+    return source if is_model(source) or not is_model(str(inside)) else str(inside)
 
 
 def is_network(source: Sequence[str], options: Mapping[str, Any]) -> bool:
@@ -39,17 +46,19 @@ def is_network(source: Sequence[str], options: Mapping[str, Any]) -> bool:
             return {"source", "target", "weight"} <= set(pq.read_schema(file).names)
         except (OSError, ValueError):  # the reader of paths tells what is wrong with it
             return False
-    return suffix == ".txt" and _is_edge_list(file)
+    return suffix == ".txt" and bool(edges_at_start(file))
 
 
-def _is_edge_list(file: Path) -> bool:
-    """Return whether the first lines are all ``source target weight``."""
+def edges_at_start(file: Path) -> list[list[str]]:
+    """Return the first lines of a file as ``source target weight``; none where one is something else."""
     try:
         with file.open(encoding="utf-8-sig") as lines:
-            rows = [line.split() for line in islice(lines, _LINES) if line.strip()]
+            start = list(islice(lines, _LINES))
     except (OSError, UnicodeDecodeError):
-        return False
-    return bool(rows) and all(len(row) == 3 and _is_number(row[2]) for row in rows)
+        return []
+    # The mark of percent-encoded ids (honlearn.hon.formats.growhon), which is imported with Arrow.
+    rows = [line.split() for line in start[start[:1] == [_MARK] :] if line.strip()]
+    return rows if all(len(row) == 3 and _is_number(row[2]) for row in rows) else []
 
 
 def _is_number(text: str) -> bool:

@@ -18,7 +18,7 @@ from honlearn.cli import settings as words
 from honlearn.cli import stopping
 from honlearn.cli.importing import importing
 from honlearn.cli.inputs import check_labels, check_paths
-from honlearn.cli.typed import command_line
+from honlearn.cli.typed import command_line, parse_order
 
 if TYPE_CHECKING:
     from honlearn.paths.guess import Guess
@@ -43,8 +43,13 @@ def learn(
         float, typer.Option(metavar="SHARE", help="How often a prediction set may lack the true class.")
     ] = 0.1,
     order: Annotated[
-        int, typer.Option(min=2, help="Highest order: how many entities a node stands for at most.")
-    ] = 3,
+        str,
+        typer.Option(
+            metavar="K|auto",
+            help="Highest order: how many entities a node stands for at most; auto: as far back as evidence "
+            "goes.",
+        ),
+    ] = "3",
     folds: Annotated[int, typer.Option(min=2, help="Parts of the labelled nodes for the validation.")] = 5,
     set_: words.Settings = None,
     seed: words.Seed = 0,
@@ -66,6 +71,7 @@ def learn(
     from honlearn.experiments.registry import find_model
 
     check_alpha("learn", alpha)
+    longest = parse_order("learn", order, 2)
     entry = find_model("dge-bag", "nodes" if labels else "links")
     words.check_keys(set_, entry)
     settings = words.parse_settings(set_, entry) if set_ else {}
@@ -87,7 +93,7 @@ def learn(
         source,
         labels,
         output=output,
-        order=order,
+        order=longest,
         alpha=alpha,
         quick=quick,
         folds=folds,
@@ -118,8 +124,9 @@ def _sources(words: list[str]) -> tuple[Any, Path | None]:
 def _check_folder(folder: Path) -> None:
     """Raise unless results may be written to `folder`: new, empty, or with results of learn."""
     from honlearn.errors import InputError, listed
-    from honlearn.writing.atomic import is_draft
+    from honlearn.writing.atomic import check_writable, is_draft
 
+    check_writable(folder)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: there is a file of this name; name a folder")
     if not folder.exists():

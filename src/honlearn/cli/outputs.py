@@ -1,8 +1,9 @@
-"""No command replaces what it reads: an output that is one of the inputs is refused before anything is done.
+"""No command replaces what it reads, nor what it has not written: such an output is refused beforehand.
 
 In: a command and what it was given. Out: the same command, or an error. Two names are the same file where
 the system says so, whatever links lead there. A folder stands for the files that the command reads or writes
-in it, so that a run may lie beside its data, but a page may not take the place of the records.
+in it, so that a run may lie beside its data, but a page may not take the place of the records. What may be
+replaced is in :mod:`honlearn.cli.earlier_outputs`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from honlearn.cli.earlier_outputs import check_replaceable
 from honlearn.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -30,19 +32,23 @@ _WRITTEN = {"train": _MODEL, "evaluate": _RUN[:-1], "get_dataset": _DATA}
 
 
 def keeping_inputs(command: Command) -> Command:
-    """Return `command` with a check before it that its output is none of its inputs."""
+    """Return `command` with a check before it that its output is none of its inputs and may be replaced."""
 
     @functools.wraps(command)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        _refuse_inputs(command.__name__, inspect.signature(command).bind(*args, **kwargs).arguments)
+        given = inspect.signature(command).bind(*args, **kwargs).arguments
+        _refuse_inputs(command.__name__, given)
+        for output in _outputs(given):
+            check_replaceable(command.__name__, output)
         return command(*args, **kwargs)
 
     return checked  # type: ignore[return-value]
 
 
 def _refuse_inputs(command: str, given: Mapping[str, Any]) -> None:
-    outputs = [str(given[name]) for name in _OUTPUTS if given.get(name) is not None]
-    written = {file: output for output in outputs for file in _files_of(output, _WRITTEN.get(command, ()))}
+    written = {
+        file: output for output in _outputs(given) for file in _files_of(output, _WRITTEN.get(command, ()))
+    }
     if not written:
         return
     named = [path for name, value in given.items() if name not in _OUTPUTS for path in _named(name, value)]
@@ -56,6 +62,10 @@ def _refuse_inputs(command: str, given: Mapping[str, Any]) -> None:
                 raise InputError(
                     f"{output}: would replace {what}, which this command reads; name another output"
                 )
+
+
+def _outputs(given: Mapping[str, Any]) -> list[str]:
+    return [str(given[name]) for name in _OUTPUTS if given.get(name) is not None]
 
 
 def _named(name: str, value: object) -> Iterator[str]:

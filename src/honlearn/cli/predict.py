@@ -254,6 +254,7 @@ def _listed_in(source: Path) -> list[str]:
 def check_output(path: Path) -> None:
     """Raise unless a table can be written to this file."""
     from honlearn.errors import InputError, ParameterError
+    from honlearn.writing.atomic import check_writable
 
     if path.suffix.lower() not in (".csv", ".parquet", ".json"):
         raise ParameterError(
@@ -263,6 +264,7 @@ def check_output(path: Path) -> None:
         raise InputError(f"{path}: is a folder; name a file")
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}; make it first")
+    check_writable(path)
 
 
 def write(table: pandas.DataFrame, path: Path) -> None:

@@ -57,6 +57,14 @@ PathColumn = Annotated[
 CountColumn = Annotated[
     str | None, _option("--count-column", "One path per row: the column of counts.", "COLUMN")
 ]
+StepColumns = Annotated[
+    str | None,
+    _option(
+        "--step-columns",
+        "One path per row, a column per step: a pattern such as 'step*', or names with commas between.",
+        "PATTERN",
+    ),
+]
 SourceColumn = Annotated[
     str | None,
     _option("--source-column", "Temporal edges: the column of their sources; paths respect time.", "COLUMN"),
@@ -115,6 +123,7 @@ def gathered(
     entity: Entity = None,
     path_column: PathColumn = None,
     count_column: CountColumn = None,
+    step_columns: StepColumns = None,
     source_column: SourceColumn = None,
     target_column: TargetColumn = None,
     max_gap: MaxGap = None,

@@ -52,7 +52,9 @@ Settings = Annotated[
         "one model.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random choices.")]
+# What scikit-learn's generators take, which make the folds.
+MOST_SEED = 2**32 - 1
+Seed = Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, help="Seed of all random choices.")]
 LabelColumn = Annotated[
     str | None, typer.Option(help="Column of the classes; default: 'label', or the only other one.")
 ]

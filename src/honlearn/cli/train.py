@@ -130,7 +130,7 @@ def train(
 
         facts |= fit_links(spec, source, labels, output, seed)
     else:
-        data = NodeData.of(source, *labelled)
+        data = NodeData.of(source, *labelled, labels_file=labels)
         if data.missing:
             typer.echo(missing_line(data), err=True)
         facts |= fit_and_save(spec, data, output, seed)
@@ -243,11 +243,12 @@ def check_folder(folder: Path, force: bool) -> None:
     from honlearn.tasks import card_text
     from honlearn.tasks import model_folder as files
     from honlearn.tasks.fit_facts import FILE as TRAINING
-    from honlearn.writing.atomic import is_draft
+    from honlearn.writing.atomic import check_writable, is_draft
     from honlearn.writing.locks import LOCK_FILE
 
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: there is a file of this name; name a folder")
+    check_writable(folder)
     if force or not folder.exists():
         return
     own = {files.CONFIG, files.WEIGHTS, files.NETWORK, files.OTHER_NETWORK, files.COUNTS}

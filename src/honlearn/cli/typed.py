@@ -35,3 +35,18 @@ def spread_settings(arguments: list[str]) -> list[str]:
             spread.append("--set")
         spread.append(word)
     return spread
+
+
+def parse_order(owner: str, text: str, least: int) -> int | str:
+    """Return the order that was typed: a whole number, or auto."""
+    from honlearn.errors import ParameterError
+
+    if text == "auto":
+        return text
+    number = int(text) if text.isascii() and text.lstrip("-").isdigit() else None
+    if number is None or number < least:
+        raise ParameterError(
+            f"The 'order' parameter of {owner} must be a whole number, at least {least}, or auto. "
+            f"Got {text!r} instead."
+        )
+    return number

@@ -23,6 +23,7 @@ from honlearn.experiments.runner import Watch, run_all, threads_for
 from honlearn.experiments.stopwatch import Moment, fit_times
 from honlearn.hon.build import GramCounts
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.labels import none_known
 from honlearn.paths.paths import Paths
 from honlearn.results.artefacts import answers_path
 from honlearn.results.record import (
@@ -100,12 +101,14 @@ class NodeData:
         labels: Sequence[str],
         which: str = "gk",
         counts: GramCounts | None = None,
+        labels_file: Path | None = None,
     ) -> NodeData:
         """Take the labelled nodes that the network and the counts have, whichever inputs are compared.
 
         `which` is ``"gk"``, the network as it is, ``"g1"``, its first-order network, ``"auto"``, the counts,
         from which a model grows the network that it finds best, ``"both"`` (gk and g1) or ``"all"``. A
-        first-order network is ``"g1"``, whichever of the two is asked for. Counts alone are ``"auto"``.
+        first-order network is ``"g1"``, whichever of the two is asked for. Counts alone are ``"auto"``. An
+        error names the column of `labels_file` that holds the nodes.
         """
         check_choice("evaluate", "input", which, INPUTS)
         inputs = {AUTO: network} if isinstance(network, GramCounts) else _inputs(network, which, counts)
@@ -114,12 +117,7 @@ class NodeData:
         kept = [(n, label) for n, label, known in zip(nodes, labels, there, strict=True) if known]
         missing = tuple(node for node, known in zip(nodes, there, strict=True) if not known)
         if not kept:
-            raise InputError(
-                f"none of the {len(nodes):,} labelled nodes is in the network: they are called "
-                f"{listed(map(repr, nodes), 3)}, its entities "
-                f"{listed(map(repr, network.vocabulary.names), 3)}"
-                + (other_spellings(nodes, network.vocabulary.names) or "; the first column must hold them")
-            )
+            raise none_known(nodes, network.vocabulary.names, labels_file)
         return cls(tuple(n for n, _ in kept), tuple(label for _, label in kept), inputs, missing)
 
     @property

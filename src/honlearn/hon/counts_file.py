@@ -25,6 +25,7 @@ from honlearn.hon.nodes import MAX_ORDER
 from honlearn.hon.trie import Level, Trie, followed_by, link_suffixes
 from honlearn.paths.vocabulary import Vocabulary
 from honlearn.stored import Fields
+from honlearn.writing.atomic import check_writable
 
 if TYPE_CHECKING:
     from honlearn.hon.build import GramCounts
@@ -44,6 +45,7 @@ def check_counts_target(path: str | os.PathLike[str]) -> Path:
         raise InputError(f"{target}: is a folder; name a file")
     if not target.parent.is_dir():
         raise MissingFileError(f"{target}: the folder {target.parent} does not exist; make it first")
+    check_writable(target)
     return target
 
 

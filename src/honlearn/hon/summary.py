@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honlearn.errors import InputError, check_choice, other_spellings
+from honlearn.errors import InputError, check_choice
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.labels import labelled_texts, read_labels
+from honlearn.labels import labelled_texts, none_known, read_labels
 
 if TYPE_CHECKING:
     import pandas
@@ -90,11 +90,7 @@ def entity_classes(network: HigherOrderNetwork, labels: NodeClasses) -> NDArray[
     numbers = {name: number for number, name in enumerate(sorted(set(known.values())))}
     classes = [numbers[known[name]] if name in known else -1 for name in network.vocabulary.names]
     if network.n_entities and max(classes) < 0:
-        raise InputError(
-            f"none of the {len(known):,} labelled nodes is among the {network.n_entities:,} entities; "
-            f"got {next(iter(known), '')!r}, expected ids like {network.vocabulary[0]!r}"
-            + other_spellings(known, network.vocabulary.names)
-        )
+        raise none_known(known, network.vocabulary.names)
     return np.array(classes, np.int64)
 
 

@@ -227,7 +227,7 @@ class DelimitedPart(FilePart):
         )
 
     def _stream(self) -> Opened:
-        return Opened(self.file, self.options.max_unpacked)
+        return Opened(self.file, self.options.max_unpacked, text=True)
 
     def _open(self, batches: Batches, options: csv.ConvertOptions, block: int) -> None:
         # One thread: Arrow then numbers the rows in its complaints, and total work is no more.

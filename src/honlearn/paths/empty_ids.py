@@ -18,6 +18,7 @@ from honlearn.paths.options import COLUMN_OPTIONS, TABLE_FORMATS, ReaderOptions
 from honlearn.paths.parts import MemoryPart, Part
 from honlearn.paths.source import is_table
 from honlearn.paths.tables import check_columns, open_part
+from honlearn.paths.wide import gaps, step_columns
 
 
 class EmptyIds(NamedTuple):
@@ -36,6 +37,8 @@ def count_empty_ids(source: Any, **keywords: Any) -> EmptyIds:
     EmptyIds(rows=3, by_column={'user': 1, 'page': 1})
     """
     options = ReaderOptions.of(**keywords)
+    if options.step_columns is not None:
+        return _count_gaps(source, options)
     wanted = [name for role in COLUMN_OPTIONS if (name := getattr(options, role)) is not None]
     if not wanted:
         return EmptyIds(None, {})
@@ -51,6 +54,19 @@ def count_empty_ids(source: Any, **keywords: Any) -> EmptyIds:
                     if gone is not None:
                         found[name] += int((gone & ~before).sum())
                         before |= gone
+    return EmptyIds(rows, {name: count for name, count in found.items() if count})
+
+
+def _count_gaps(source: Any, options: ReaderOptions) -> EmptyIds:
+    """Return how many rows there are, and the empty cells before a later step of their row, by column."""
+    rows, found = 0, dict[str, int]()
+    for part in parts_of(source, options):
+        steps = step_columns(part, options)
+        with part.guarded():
+            for batch in part.batches(steps, {}, lambda step=1, note="": None):
+                rows += batch.num_rows
+                for name, count in zip(steps, gaps(batch, len(steps)).sum(0).tolist(), strict=True):
+                    found[name] = found.get(name, 0) + count
     return EmptyIds(rows, {name: count for name, count in found.items() if count})
 
 

@@ -49,6 +49,15 @@ EXTENSIONS = {
     ".xes": "xes",
 }
 
+# Formats that are not read, and what to save instead.
+_INSTEAD = {
+    ".json": "is one JSON document; save one JSON object or array per line, as .jsonl (in pandas: "
+    "to_json('….jsonl', orient='records', lines=True)), or Parquet",
+    ".pkl": "is a pickle, which could run code when it is read; save the table as Parquet (in pandas: "
+    "to_parquet) or the lists as JSON lines (.jsonl)",
+}
+_INSTEAD[".pickle"] = _INSTEAD[".pkl"]
+
 
 def find_files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[File]:
     """Return the files that `source` names; the matches of a pattern are sorted by name."""
@@ -126,6 +135,8 @@ def format_of(files: Sequence[File], given: str | None) -> str:
             continue
         extension = extension_of(file)
         check_no_spreadsheet(file, extension)
+        if extension in _INSTEAD:
+            raise FormatError(f"{file}: {_INSTEAD[extension]}")
         if extension not in EXTENSIONS:
             kind = f"the extension {extension!r} tells no format" if extension else "no extension"
             raise InputError(

@@ -13,19 +13,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from honlearn.errors import InputError, listed
+from honlearn.errors import InputError, there_are
 from honlearn.paths import other_layouts
 from honlearn.paths.column_sample import ColumnSample, together
 from honlearn.paths.delimited import DelimitedPart
 from honlearn.paths.files import find_files, format_of
 from honlearn.paths.guessed_times import is_iso, time_forms
 from honlearn.paths.jsonl import JsonLinesPart
-from honlearn.paths.options import COLUMN_OPTIONS, TABLE_FORMATS, ReaderOptions
+from honlearn.paths.options import NAME_COLUMNS, TABLE_FORMATS, ReaderOptions
 from honlearn.paths.parts import MemoryPart, Part
 from honlearn.paths.source import is_table
 from honlearn.paths.tables import open_part
@@ -62,6 +63,10 @@ class Guess:
         words = (f"--{name.replace('_', '-')} {_quoted(value)}" for name, value in typed.items())
         return " ".join(words)
 
+    def keywords(self) -> str:
+        """Return the options as one writes them in Python."""
+        return ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+
 
 def guess_columns(source: Any, **given: Any) -> Guess | None:
     """Return what the columns of a table may be; None where the source needs no columns or some were named.
@@ -75,7 +80,7 @@ def guess_columns(source: Any, **given: Any) -> Guess | None:
     {'sequence': 'user', 'order_by': 'time', 'entity': 'page'}
     """
     options = ReaderOptions.of(**given)
-    if any(getattr(options, role) is not None for role in COLUMN_OPTIONS):
+    if options.is_table:
         return None
     part = _first_part(source, options)
     return None if part is None else guess_part(part)
@@ -104,14 +109,13 @@ def guess_part(part: Part) -> Guess | None:
     if found is None:
         found = _event_per_row(part.name, columns)
         if steps and (found is None or set(found.options.values()) & set(steps)):
-            raise other_layouts.one_column_per_step(part.name, steps)
+            return _step_per_column(columns, steps)
     if found is None:
-        hint = _edge_per_row(columns) + _of_labels(names)
+        hint = _edge_per_row(columns) + _of_labels(names) + _without_header(columns, names)
         nothing = " None looks like the id of a sequence beside one of entities."
         raise InputError(
-            f"{part.name}: which columns hold the paths?{hint or nothing} Give sequence, order_by and entity "
-            "(one event per row), path_column (one path per row), or source_column, target_column, order_by "
-            f"and max_gap (one temporal edge per row); there are {listed(names, 20)}"
+            f"{part.name}: which columns hold the paths?{hint or nothing} {NAME_COLUMNS}; "
+            f"{there_are(names, 20)}"
         )
     return found
 
@@ -191,6 +195,24 @@ def _mark(column: ColumnSample) -> str | None:
 def _is_between(mark: str, value: str) -> bool:
     """Return whether a mark stands with its blanks wherever it stands in a value."""
     return value.count(mark) == value.count(mark.strip())
+
+
+def _step_per_column(columns: Sequence[ColumnSample], steps: Sequence[str]) -> Guess:
+    """Return the guess for a table with one path per row, a column for each step."""
+    pattern = other_layouts.pattern_of(steps)
+    beside = [one for one in columns if one.name not in steps]
+    matched = [one.name for one in columns if fnmatchcase(one.name, pattern)]
+    options = {"step_columns": pattern if matched == list(steps) else ",".join(steps)}
+    reasons = [f"{steps[0]!r} to {steps[-1]!r} hold the steps of a path in each row"]
+    counts = [one for one in beside if one.named("count_column") and one.numbers == 1]
+    if len(counts) == 1:
+        options["count_column"] = counts[0].name
+        reasons.append(f"{counts[0].name!r} counts how often it was seen")
+    # Answers to numbered questions have no ends of their own.
+    ends = any(not value for one in columns if one.name in steps for value in one.values)
+    stem = ColumnSample(pattern.removesuffix("*"), ())
+    named = any(stem.named(role) for role in ("order_by", "entity", "path_column"))
+    return Guess(options, tuple(reasons), ends or named)
 
 
 def _event_per_row(table: str, columns: Sequence[ColumnSample]) -> Guess | None:
@@ -280,6 +302,14 @@ def _of_labels(names: Sequence[str]) -> str:
     """Return a hint where a table has the columns of labels, or nothing."""
     named = next((name for name in names if name.strip().casefold() == "label"), None)
     return "" if named is None else f" Column {named!r} is of labels, which come after the table of paths."
+
+
+def _without_header(columns: Sequence[ColumnSample], names: Sequence[str]) -> str:
+    """Return a hint where the names of columns are values, too: the header may be a row; or nothing."""
+    values = {value for column in columns for value in column.there}
+    if 2 * sum(name in values for name in names) <= len(names):
+        return ""
+    return " Its header looks like a row; is a line with the names of the columns missing above it?"
 
 
 def _last_of_steps(entity: ColumnSample, columns: Sequence[ColumnSample]) -> ColumnSample | None:

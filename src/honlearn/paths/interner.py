@@ -226,6 +226,9 @@ class Interner:
         return Vocabulary(self.arena[: self.ends[self.size]].copy(), self.ends[: self.size + 1].copy())
 
 
+HOLDS_SEPARATOR = "contains '|', which separates a node from its context; replace it"
+
+
 def too_long(size: int, most: int) -> str:
     """Return what is wrong with a name of `size` bytes."""
     return f"entity id of {size:,} bytes, more than {most:,}; raise max_name (--max-name) if it is one"
@@ -240,5 +243,5 @@ def unfit(name: bytes) -> str:
     except UnicodeDecodeError:
         return f"entity id {name[:40]!r} is not UTF-8 text; convert the input to UTF-8"
     if "|" in text:
-        return f"entity id {text[:40]!r} contains '|', which separates a node from its context; replace it"
+        return f"entity id {text[:40]!r} {HOLDS_SEPARATOR}"
     return ""

@@ -1,7 +1,8 @@
 """Fields of a line of text that may be no entities: an id in front of the path, its count behind it.
 
 In: the first bytes of a file of paths. Out: a warning that names the option, or nothing. The fields are read
-as entities all the same, since some paths do end in numbers.
+as entities all the same, since some paths do end in numbers. And where no line was split: by what it might be
+(:func:`unsplit`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 _LINES = 100
+_MARKS = (",", ";", "\t", ">", "→", "-", "/")
 # Fewer lines than these are alike by chance.
 _FOR_COUNTS, _FOR_IDS = 10, 30
 
@@ -47,4 +49,23 @@ def odd_fields(lines: Sequence[Sequence[bytes]]) -> str:
             "each of the first lines ends in a whole number, which is read as an entity; if it counts the "
             "path, pass trailing_count=True (--trailing-count)"
         )
+    return ""
+
+
+def unsplit(names: Sequence[str]) -> str:
+    """Return what to do where each line is one entity: nothing, or to name what may stand between several.
+
+    >>> unsplit(["a,b,c", "b,c"])
+    "; entities such as 'a,b,c' hold ',': pass delimiter=',' (--delimiter ',') if it separates entities"
+    >>> unsplit(["a", "b,c"])
+    ''
+    """
+    for mark in _MARKS:
+        if sum(mark in name for name in names) > 0.8 * len(names):
+            shown = "tab" if mark == "\t" else f"'{mark}'"
+            name = names[0] if len(names[0]) <= 60 else names[0][:59] + "…"
+            return (
+                f"; entities such as {name!r} hold {mark!r}: pass delimiter={mark!r} (--delimiter {shown}) "
+                "if it separates entities"
+            )
     return ""

@@ -12,10 +12,11 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, TypeVar
 
-from honlearn.errors import InputError
+from honlearn.errors import FormatError, InputError
 from honlearn.paths.files import File, compression_of, unreadable
 from honlearn.paths.options import MAX_UNPACKED_STREAM
 
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 Span = tuple[int, int]
 Got = TypeVar("Got")
 
@@ -30,6 +31,8 @@ def arrow_file(file: File) -> Any:
 class Opened:
     """A file opened for reading bytes; `packed` says whether it is unpacked on the way.
 
+    With `text`, a file in UTF-16 is refused.
+
     A context manager with the methods that Arrow asks of a Python file. With a `span` of bytes,
     :meth:`readinto` gives these alone.
 
@@ -38,8 +41,11 @@ class Opened:
     opened, and the thread would take its bytes.
     """
 
-    def __init__(self, file: File, most: int | None = None, span: Span | None = None) -> None:
+    def __init__(
+        self, file: File, most: int | None = None, span: Span | None = None, text: bool = False
+    ) -> None:
         self.file = file
+        self.text = text
         self.span = span
         self.most = MAX_UNPACKED_STREAM if most is None else most
         self.packed = compression_of(file) is not None
@@ -69,6 +75,7 @@ class Opened:
     def read(self, size: int = -1) -> bytes:
         """Return up to `size` bytes, none at the end."""
         block: bytes = self._guarded(lambda: b"" if self.closed else self._stream.read(size))
+        self._check_encoding(block[:2])
         self._count(len(block))
         return block
 
@@ -77,6 +84,7 @@ class Opened:
         if self.span is not None:
             buffer = buffer[: self.span[1] - self.span[0] - self._seen]
         got = self._guarded(lambda: 0 if self.closed else int(self._stream.readinto(buffer) or 0))
+        self._check_encoding(bytes(buffer[: min(got, 2)]))
         self._count(got)
         return got
 
@@ -90,6 +98,10 @@ class Opened:
         finally:
             if self.closed:
                 self._release()
+
+    def _check_encoding(self, begin: bytes) -> None:
+        if self.text and self._seen == 0 and begin in _UTF16 and (self.span is None or self.span[0] == 0):
+            raise FormatError(f"{self.file}: is text in UTF-16; save it as UTF-8")
 
     def _count(self, got: int) -> None:
         self._seen += got

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from numbers import Integral, Real
@@ -20,6 +21,11 @@ TABLE_FORMATS = ("csv", "tsv", "parquet", "arrow", "jsonl")
 LOG_FORMATS = ("xes",)
 FORMATS = TEXT_FORMATS + TABLE_FORMATS + LOG_FORMATS
 
+NAME_COLUMNS = (
+    "Give sequence, order_by and entity (one event per row), path_column (one path per row), step_columns "
+    "(one path per row, a column per step), or source_column, target_column, order_by and max_gap (one "
+    "temporal edge per row)"
+)
 SKIP_EMPTY = 'pass on_empty="skip" (--on-empty skip)'
 
 # Sums of counts of this size still fit 64 bits for a while; the builder checks the sum.
@@ -87,6 +93,7 @@ class ReaderOptions:
     entity: str | None = None
     path_column: str | None = None
     count_column: str | None = None
+    step_columns: str | Sequence[str] | None = None
     source_column: str | None = None
     target_column: str | None = None
     max_gap: float | str | datetime.timedelta | None = None
@@ -137,6 +144,7 @@ class ReaderOptions:
                 raise ParameterError(
                     f"The {name!r} parameter of {_OWNER} must be the name of a column. Got {value!r} instead."
                 )
+        self._check_steps()
         events = [name for name in ("sequence", "order_by", "entity") if getattr(self, name) is not None]
         if self.path_column is not None and events:
             raise ParameterError(
@@ -144,9 +152,9 @@ class ReaderOptions:
                 "path per row, or sequence and entity for a table with one event per row"
             )
         self._check_edges()
-        if self.count_column is not None and self.path_column is None:
+        if self.count_column is not None and self.path_column is None and self.step_columns is None:
             raise ParameterError(
-                "count_column counts whole paths and needs path_column; an event table has no counts"
+                "count_column counts whole paths and needs path_column or step_columns; events have no counts"
             )
         if self.max_gap is not None and self.order_by is None:
             raise ParameterError(
@@ -157,6 +165,30 @@ class ReaderOptions:
         textual = [name for name in ("skip_columns", "trailing_count") if getattr(self, name)]
         if textual and (self.is_table or self.format in TABLE_FORMATS + LOG_FORMATS):
             raise ParameterError(f"{listed(textual)} belongs to text files, not to tables")
+
+    def _check_steps(self) -> None:
+        """Raise unless the columns of steps are a pattern or names, and no other columns hold the paths."""
+        steps = self.step_columns
+        if steps is None:
+            return
+        if isinstance(steps, str):
+            good = bool(steps) and all(steps.split(","))
+        else:
+            good = isinstance(steps, Sequence) and bool(steps)
+            good = good and all(isinstance(name, str) and name for name in steps)
+        if not good:
+            raise ParameterError(
+                f"The 'step_columns' parameter of {_OWNER} must be a pattern of columns such as 'step*', or "
+                f"their names, as a list or with commas between them. Got {steps!r} instead."
+            )
+        others = [
+            name for name in COLUMN_OPTIONS if name != "count_column" and getattr(self, name) is not None
+        ]
+        if others:
+            raise ParameterError(
+                f"step_columns and {listed(others)} exclude each other: step_columns is for a table with one "
+                "path per row, a column for each step"
+            )
 
     def _check_time_format(self, pattern: object) -> None:
         if self.order_by is None:
@@ -200,7 +232,7 @@ class ReaderOptions:
         if kind in LOG_FORMATS:
             foreign = [
                 name
-                for name in ("sequence", *_ROW_COLUMNS, *_EDGE_COLUMNS, "time_format")
+                for name in ("sequence", *_ROW_COLUMNS, "step_columns", *_EDGE_COLUMNS, "time_format")
                 if getattr(self, name) is not None
             ]
             if foreign:
@@ -217,7 +249,7 @@ class ReaderOptions:
     @property
     def is_table(self) -> bool:
         """Whether columns were named, so that the source is a table."""
-        return any(getattr(self, name) is not None for name in COLUMN_OPTIONS)
+        return any(getattr(self, name) is not None for name in (*COLUMN_OPTIONS, "step_columns"))
 
     @property
     def gap(self) -> Gap | None:

@@ -1,7 +1,8 @@
-"""Tables whose paths lie as no reader takes them: how they are known, and what to do about each.
+"""Tables whose paths lie in another way than one event or one path per row: how they are known.
 
-In: the columns of a table that nobody has named. Out: an :class:`InputError` in one line, where the table has
-one column per step, columns of the same name, or lists that are written as text.
+In: the columns of a table that nobody has named. Out: the columns of steps, where there is one for each; or
+an :class:`InputError` in one line that tells what to do about columns of the same name, or lists that are
+written as text.
 """
 
 from __future__ import annotations
@@ -71,11 +72,10 @@ def _overlap(one: set[str], two: set[str]) -> bool:
     return len(one & two) > _SHARED * max(min(len(one), len(two)), 1)
 
 
-def one_column_per_step(table: str, names: Sequence[str]) -> InputError:
-    """Return the error for a table with the steps of a path side by side."""
-    return InputError(
-        f"{table}: {names[0]!r} to {names[-1]!r} look like one path per row, a column for each step; make "
-        "them one column of lists, or one row per step. In pandas: table['path'] = "
-        f"[list(row.dropna()) for _, row in table.loc[:, {names[0]!r}:{names[-1]!r}].iterrows()], then "
-        "path_column='path'"
-    )
+def pattern_of(names: Sequence[str]) -> str:
+    """Return the pattern of names that differ in the number at their end.
+
+    >>> pattern_of(["step1", "step2"])
+    'step*'
+    """
+    return re.sub(r"\d+$", "", names[0]) + "*"

@@ -53,7 +53,11 @@ class _Rows:
                 raise self._error(int(np.argmax(gone)), f"empty path; remove the row or {SKIP_EMPTY}")
             rows = np.flatnonzero(~gone)
             paths = paths.drop_null()
-        counts = None if batch.num_columns < 2 else self._counts(plain(batch.column(1)))[rows]
+        counts = (
+            None
+            if batch.num_columns < 2
+            else counts_of(self.part, self.options, plain(batch.column(1)), self.first)[rows]
+        )
         lengths = pc.list_value_length(paths).cast(pa.int64()).to_numpy()
         offsets = np.zeros(len(paths) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
@@ -90,36 +94,38 @@ class _Rows:
             "and entity instead"
         )
 
-    def _counts(self, column: pa.Array) -> NDArray[np.int64]:
-        name, kind = self.options.count_column, column.type
-        if self.part.is_text and is_text(kind):
-            # Arrow would read 0x10 as 16.
-            written = parse_counts(*spans(column))
-            if not written.all():
-                row = int(np.argmin(written > 0))
-                got = bytes(column[row].as_py() or b"")[:80].decode(errors="replace")
-                raise self._error(row, f"count {got!r} (column {name!r}); {A_COUNT}")
-            return written
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            raise InputError(
-                f"{self.part.name}: column {name!r} is of type {type_name(kind)}; counts are whole numbers"
-            )
-        values = column.to_numpy(zero_copy_only=False)
-        whole = values >= 1
-        if values.dtype.kind == "f":
-            whole &= (values == np.floor(values)) & (values < 2.0**53)
-        else:
-            whole &= values <= MAX_COUNT
-        if not whole.all():
-            row = int(np.argmin(whole))
-            got = "no count" if column[row].as_py() is None else f"count {column[row].as_py()!r}"
-            raise self._error(row, f"{got} (column {name!r}); {A_COUNT}")
-        counted: NDArray[np.int64] = values.astype(np.int64)
-        return counted
-
     def _error(self, row: int, reason: str) -> InputError:
         return InputError(f"{self.part.where(self.first + row)}: {reason}")
 
 
 def _row_of(offsets: NDArray[np.int64], position: int) -> int:
     return int(np.searchsorted(offsets, position, "right")) - 1
+
+
+def counts_of(part: Part, options: ReaderOptions, column: pa.Array, first: int) -> NDArray[np.int64]:
+    """Return the counts in a column, whose first value is of row `first`."""
+    name, kind = options.count_column, column.type
+    if part.is_text and is_text(kind):
+        # Arrow would read 0x10 as 16.
+        written = parse_counts(*spans(column))
+        if not written.all():
+            row = int(np.argmin(written > 0))
+            got = bytes(column[row].as_py() or b"")[:80].decode(errors="replace")
+            raise InputError(f"{part.where(first + row)}: count {got!r} (column {name!r}); {A_COUNT}")
+        return written
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise InputError(
+            f"{part.name}: column {name!r} is of type {type_name(kind)}; counts are whole numbers"
+        )
+    values = column.to_numpy(zero_copy_only=False)
+    whole = values >= 1
+    if values.dtype.kind == "f":
+        whole &= (values == np.floor(values)) & (values < 2.0**53)
+    else:
+        whole &= values <= MAX_COUNT
+    if not whole.all():
+        row = int(np.argmin(whole))
+        got = "no count" if column[row].as_py() is None else f"count {column[row].as_py()!r}"
+        raise InputError(f"{part.where(first + row)}: {got} (column {name!r}); {A_COUNT}")
+    counted: NDArray[np.int64] = values.astype(np.int64)
+    return counted

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ def read_paths(
     entity: str | None = None,
     path_column: str | None = None,
     count_column: str | None = None,
+    step_columns: str | Sequence[str] | None = None,
     source_column: str | None = None,
     target_column: str | None = None,
     max_gap: float | str | datetime.timedelta | None = None,
@@ -76,6 +77,8 @@ def read_paths(
       (``concept:name``), `order_by` a key such as ``time:timestamp`` (without it, the order in the file),
       `max_gap` as above; traces are read one after another, so a log may exceed memory;
     * one path per row: `path_column` (a list, or text split at `delimiter`), `count_column`;
+    * one path per row, a column for each step: `step_columns`, a pattern such as ``"step*"`` or names in
+      order; empty cells behind the last step are no steps;
     * one temporal edge per row: `source_column`, `target_column`, `order_by` (its time) and `max_gap` δ give
       all maximal time-respecting paths, each once: every edge starts where the one before it ends, later by
       more than 0 and at most δ. Their number grows exponentially with δ; more than `max_steps` (2**27)
@@ -117,6 +120,8 @@ def read_paths(
         Column with a whole path in each row.
     count_column
         Column with the count of the path in each row.
+    step_columns
+        Columns with the steps of a path in each row: a pattern, or names as a list or with commas between.
     source_column, target_column
         Columns with the two ends of a temporal edge.
     max_gap
@@ -161,6 +166,7 @@ def read_paths(
         entity=entity,
         path_column=path_column,
         count_column=count_column,
+        step_columns=step_columns,
         source_column=source_column,
         target_column=target_column,
         max_gap=max_gap,
@@ -300,7 +306,8 @@ def _file_stream(
     files = find_files(source)
     kind = format_of(files, options.format)
     if kind in TEXT_FORMATS and options.is_table:
-        columns = "path_column" if options.path_column else "sequence and entity"
+        named = [name for name in ("path_column", "step_columns") if getattr(options, name)]
+        columns = named[0] if named else "sequence and entity"
         raise ParameterError(
             f"{files[0]} is read as {kind}, one path per line, and has no columns; leave out {columns}, "
             f"or pass format (--format), one of {listed(TABLE_FORMATS)}"

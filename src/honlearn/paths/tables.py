@@ -1,4 +1,4 @@
-"""Tables with one event, one path or one temporal edge per row → chunks of paths.
+"""Tables with one event, one path (in a cell or in several) or one temporal edge per row → chunks of paths.
 
 In: files of one format, or a table in memory, and the options that name its columns. Out: the reader for it,
 once every named column was found in every part.
@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from honlearn.errors import HonlearnError, InputError, did_you_mean, listed
+from honlearn.errors import HonlearnError, InputError, did_you_mean, there_are
 from honlearn.paths.delimited import DelimitedPart
 from honlearn.paths.event_tables import event_chunks
 from honlearn.paths.files import File
 from honlearn.paths.jsonl import JsonLinesPart, with_lines
-from honlearn.paths.options import COLUMN_OPTIONS, ReaderOptions
+from honlearn.paths.options import COLUMN_OPTIONS, NAME_COLUMNS, ReaderOptions
 from honlearn.paths.parts import ArrowPart, MemoryPart, ParquetPart, Part
 from honlearn.paths.rows import row_chunks
 from honlearn.paths.stream import OpenChunks
 from honlearn.paths.temporal import temporal_chunks
+from honlearn.paths.wide import step_columns, wide_chunks
 
 
 def table_chunks(
@@ -36,6 +37,8 @@ def table_chunks(
         check_columns(part, options)
     if options.path_column is not None:
         return lambda interner, advance: row_chunks(parts, options, interner, advance)
+    if options.step_columns is not None:
+        return lambda interner, advance: wide_chunks(parts, options, interner, advance)
     if options.source_column is not None:
         return lambda interner, advance: temporal_chunks(parts, options, interner, advance)
     return lambda interner, advance: event_chunks(parts, options, interner, advance, memory)
@@ -68,20 +71,27 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
             f"{part.name}: {len(there):,} columns, more than {options.max_columns:,}; raise max_columns "
             "(--max-columns) if the table is meant to be so wide"
         )
-    shown = listed(map(_shown, there), 20)
+    mark = _other_mark(there, options)
+    shown = there_are(map(_shown, there if mark is None else there[0].split(mark)), 20)
+    near = ""
+    if mark is not None:
+        near = f"; pass delimiter={mark!r} (--delimiter) if that separates the columns"
     if not options.is_table:
+        guessed = _guessed(part)
         raise InputError(
-            f"{part.name}: which columns hold the paths?{_guessed(part)} Give sequence, order_by and "
-            f"entity (one event per row), path_column (one path per row), or source_column, target_column, "
-            f"order_by and max_gap (one temporal edge per row); there are {shown}"
+            f"{part.name}: which columns hold the paths?{guessed} {NAME_COLUMNS}; "
+            f"{shown}{'' if guessed else near}"
         )
+    if options.step_columns is not None:
+        with part.guarded():
+            step_columns(part, options)
     for role in COLUMN_OPTIONS:
         name = getattr(options, role)
         if name is None:
             continue
         if name not in there:
-            near = did_you_mean(name, there) or _separated(there, options)
-            raise InputError(f"{part.name}: no column {name!r} ({role}){near}; there are {shown}")
+            near = near or did_you_mean(name, there)
+            raise InputError(f"{part.name}: no column {name!r} ({role}){near}; {shown}")
         if there.count(name) > 1:
             raise InputError(
                 f"{part.name}: {there.count(name)} columns are called {name!r} ({role}); rename them"
@@ -89,25 +99,26 @@ def check_columns(part: Part, options: ReaderOptions) -> None:
 
 
 def _guessed(part: Part) -> str:
-    """Return which columns look as if they did, as options of the command line; empty where none do."""
+    """Return which columns look as if they did, as options to type or to write; empty where none do."""
     from honlearn.paths.guess import guess_part
 
     try:
         guess = guess_part(part)
     except HonlearnError:
         return ""
-    return "" if guess is None else f" Perhaps {guess.flags()}."
+    if guess is None:
+        return ""
+    return f" Perhaps {guess.keywords() if isinstance(part, MemoryPart) else guess.flags()}."
 
 
 def _shown(name: str) -> str:
     """Return a column's name as a message has it: on one line, and not too long."""
     short = name if len(name) <= 60 else name[:57] + "…"
-    return short if short.isprintable() else repr(short)
+    return short if short and short.isprintable() else repr(short)
 
 
-def _separated(there: Sequence[str], options: ReaderOptions) -> str:
-    """Return a hint where the one column that there is holds what may separate several."""
-    other = next((mark for mark in ";\t,|" if len(there) == 1 and mark in there[0]), None)
-    if other is None or options.path_column is not None:
-        return ""
-    return f"; pass delimiter={other!r} (--delimiter) if that separates the columns"
+def _other_mark(there: Sequence[str], options: ReaderOptions) -> str | None:
+    """Return what may separate several columns where it stands in the only one that there is."""
+    if len(there) != 1 or options.path_column is not None:
+        return None
+    return next((mark for mark in ";\t,|" if mark in there[0]), None)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from honlearn.errors import InputError
 from honlearn.paths import tokenise
 from honlearn.paths.files import File
-from honlearn.paths.interner import Interner
+from honlearn.paths.interner import HOLDS_SEPARATOR, Interner
 from honlearn.paths.odd_fields import warn_of_odd_fields
 from honlearn.paths.opened import Opened, Span
 from honlearn.paths.options import A_COUNT, MAX_LINE, SKIP_EMPTY
@@ -47,7 +47,7 @@ def line_blocks(
     a `span` of bytes, which begins and ends where lines do, only the lines in it are read.
     """
     buffer, held, offset, done = bytearray(size + _SLACK), 0, span[0] if span else 0, 0
-    with Opened(file, max_unpacked, span) as stream:
+    with Opened(file, max_unpacked, span, text=True) as stream:
         while True:
             if held >= (len(buffer) - _SLACK) // 2:
                 buffer.extend(bytes(len(buffer)))
@@ -148,7 +148,9 @@ class _Scanner:
             self.interner.grow(int(data[state[0] :].tobytes().find(b"\n")))
         bad = self.interner.first_bad(known) or self._first_return(known)
         if bad is not None:
-            self._fail(offset, data[: self.seen_at[bad[0]]].tobytes(), bad[1])
+            between = bad[1].endswith(HOLDS_SEPARATOR) and self.delimiter != b"|"
+            hint = ", or pass delimiter='|' (--delimiter '|') if it separates entities" if between else ""
+            self._fail(offset, data[: self.seen_at[bad[0]]].tobytes(), bad[1] + hint)
         if status != tokenise.DONE:
             self._fail(offset, data[: state[0]].tobytes(), self._complaint(status, data[state[0] : used]))
         if self.lines is not None:

@@ -77,7 +77,7 @@ def _check_has_times(files: list[File], kind: str, options: ReaderOptions) -> No
             f"{where}: maximal paths of temporal edges that begin before and after a moment share edges, so "
             "a test on the later ones would be of what was trained on; divide the table of edges instead"
         )
-    if kind in TEXT_FORMATS or options.path_column is not None:
+    if kind in TEXT_FORMATS or options.path_column is not None or options.step_columns:
         one = "line" if kind in TEXT_FORMATS else "row"
         raise ParameterError(
             f"{where}: one path per {one} has no times, and {moment}; give a table with one event per row "

@@ -95,8 +95,9 @@ class Vocabulary:
         missing = np.flatnonzero(codes < 0)
         if missing.size:
             unknown = [str(wanted[i]) for i in missing]
+            verb = "is" if missing.size == 1 else "are"
             raise UnknownNodeError(
-                f"{missing.size:,} of {len(wanted):,} names are not among the {len(self):,} entities: "
+                f"{missing.size:,} of {len(wanted):,} names {verb} not among the {len(self):,} entities: "
                 f"{listed(map(repr, unknown), 5)}{did_you_mean(unknown[0], self.names)}"
             )
         return codes

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 EXPLAINED, REASONS = 400, 3
 # Reasons of all kinds that stand in one line.
 _IN_WORDS = 3
+# Characters of a reason's name and of what supports it, in a cell of a table.
+_NAME, _SUPPORT = 80, 200
 BETWEEN = "|"
 
 
@@ -107,11 +109,24 @@ def _without_memory(one: Explanation) -> float | None:
     return next((other.probability for other in one.references if other.name == FIRST_ORDER), None)
 
 
+def cut_short(text: str, most: int) -> str:
+    """Return a text of at most about `most` characters, which ends where one of its parts does if it can.
+
+    >>> cut_short("A → B 7 times; in 6 paths: A → B → C once", 30)
+    'A → B 7 times; …'
+    """
+    if len(text) <= most:
+        return text
+    whole = text[: most - 3].rpartition("; ")[0]
+    return f"{whole}; …" if 3 * len(whole) > most else f"{text[: most - 1]}…"
+
+
 def reasons_in_words(one: Explanation) -> str:
-    """Return the strongest reasons in one line: what, by how much, and the paths behind it."""
+    """Return the strongest reasons in one line: what, by how much, and the paths behind it, not too long."""
     ranked = sorted(one.reasons, key=lambda reason: -abs(one.moved(reason)))[:_IN_WORDS]
     parts = (
-        f"{reason.name} {one.moved(reason):+.2f}" + (f" ({reason.support})" if reason.support else "")
+        f"{cut_short(reason.name, _NAME)} {one.moved(reason):+.2f}"
+        + (f" ({cut_short(reason.support, _SUPPORT)})" if reason.support else "")
         for reason in ranked
     )
     return "; ".join(parts)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from honlearn.errors import InputError
+from honlearn.errors import InputError, there_are
 from honlearn.labels import labelled_texts, read_labels
 
 
@@ -66,7 +66,7 @@ def _table_pairs(table: Any, label_column: str | None, node_column: str | None) 
     for name in (node, label):
         if name not in names:
             raise InputError(
-                f"labels: no column {name or 'label'!r}; there are {', '.join(names)}; name them with "
+                f"labels: no column {name or 'label'!r}; {there_are(names)}; name them with "
                 "node_column and label_column"
             )
     return list(zip(list(table[node]), list(table[label]), strict=True))

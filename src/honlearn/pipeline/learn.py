@@ -20,19 +20,22 @@ from honlearn.conformal import check_alpha
 from honlearn.errors import InputError, check_integer, listed
 from honlearn.experiments.artefacts import keep_facts
 from honlearn.experiments.evaluate import AUTO, ModelSpec, NodeData
-from honlearn.experiments.folds import rare_classes
+from honlearn.experiments.folds import MOST_SEED, rare_classes
 from honlearn.experiments.machine import machine
 from honlearn.experiments.registry import find_model
 from honlearn.experiments.runner import Watch
-from honlearn.hon.build import GramCounts, count_grams
+from honlearn.hon.build import AUTO as LOOK_BACK
+from honlearn.hon.build import GramCounts, count_for, count_grams
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.hon.statistics import DEFAULT_ALPHA
+from honlearn.paths.paths import Paths
 from honlearn.pipeline import unlabelled
 from honlearn.pipeline.entities import predict_entities
 from honlearn.pipeline.given_labels import as_labels
 from honlearn.pipeline.outcome import Learned
 from honlearn.pipeline.page import held_out_memory, learned_page
 from honlearn.pipeline.reading import Confirm, ReadSummary, counted, read_table
-from honlearn.pipeline.validation import FIRST_ORDER, folds_for, plan_validation, validate
+from honlearn.pipeline.validation import FIRST_ORDER, check_classes, folds_for, plan_validation, validate
 from honlearn.pipeline.words import Memories, closing, headline, memories
 from honlearn.results.artefacts import write_network
 from honlearn.results.runs import LEARNED_RUN
@@ -69,7 +72,7 @@ class Reports:
 class LearnOptions:
     """The options of a call, checked."""
 
-    order: int
+    order: int | str
     alpha: float
     quick: bool
     folds: int
@@ -88,7 +91,7 @@ def learn(
     labels: Any = None,
     *,
     output: str | os.PathLike[str] | None = None,
-    order: int = 3,
+    order: int | str = 3,
     alpha: float = 0.1,
     quick: bool = False,
     folds: int = 5,
@@ -117,7 +120,8 @@ def learn(
         A folder of its own for everything that is made, in place of what an earlier call left there;
         None keeps it in memory (``result.save(folder)``).
     order
-        How many entities a node may remember at most, itself included.
+        How many entities a node may remember at most, itself included; ``"auto"`` looks as far back as
+        contexts are significant.
     alpha
         How often a prediction set may lack the true class.
     quick
@@ -148,12 +152,12 @@ def learn(
     """
     check_alpha(_OWNER, alpha)
     asked = LearnOptions(
-        check_integer(_OWNER, "order", order, 2),
+        order if order == LOOK_BACK else check_integer(_OWNER, "order", order, 2),
         alpha,
         quick,
         check_integer(_OWNER, "folds", folds, 2),
         settings or {},
-        check_integer(_OWNER, "random_state", random_state, 0),
+        check_integer(_OWNER, "random_state", random_state, 0, MOST_SEED),
         check_integer(_OWNER, "processes", processes, 1),
         title,
         command,
@@ -162,6 +166,8 @@ def learn(
         reports or Reports(),
     )
     known = None if labels is None else as_labels(labels, label_column, node_column)
+    if known is not None:
+        check_classes(known[1])
     if output is not None:
         return _learn(table, known, Path(output), asked, reading)
     with tempfile.TemporaryDirectory(prefix="honlearn-") as folder:
@@ -181,7 +187,7 @@ def _learn(
         asked.reports.note(line)
     again = (folder / RUN).is_dir()
     asked.reports.step("which memories are real")
-    counts = count_grams(paths, asked.order)
+    counts = _counted(paths, asked)
     found = memories(counts)
     asked.reports.note(f"memory of one step: {found}")
     if labels is None:
@@ -196,6 +202,20 @@ def _learn(
     if again:
         _remove_others(folder, learned)
     return learned
+
+
+def _counted(paths: Paths, asked: LearnOptions) -> GramCounts:
+    """Return the counts of the paths: up to the order that was asked for, or to the longest that matters."""
+    if isinstance(asked.order, int):
+        return count_grams(paths, asked.order)
+    looked = count_for(paths, LOOK_BACK)
+    longest = looked.evidence().longest(DEFAULT_ALPHA)
+    asked.reports.note(
+        f"order {longest}: the longest significant context has {longest} entities"
+        if longest > 1
+        else "order 2: no context is significant"
+    )
+    return count_grams(paths, max(longest, 2))
 
 
 def _remove_others(folder: Path, learned: Learned) -> None:
@@ -229,8 +249,8 @@ def _with_labels(
     if rare:
         named = listed((f"{name!r} ({count})" for name, count in rare.items()), 5)
         asked.reports.note(
-            f"fewer labelled nodes than folds, so some test parts lack the class or test what was never "
-            f"trained: {named}"
+            f"classes with fewer labelled nodes than there are folds: {named}; some folds have none to test, "
+            "or none to train on"
         )
     with asked.reports.watch(len(jobs)) as watch:
         validation = validate(data, jobs, folder / RUN, about, asked.processes, watch)
@@ -283,7 +303,8 @@ def _data(
     asked: LearnOptions,
 ) -> NodeData:
     """Return the labelled nodes that are in the network, and the two inputs that are compared."""
-    data = NodeData.of(source, *labels, "both" if isinstance(source, HigherOrderNetwork) else "gk")
+    which = "both" if isinstance(source, HigherOrderNetwork) else "gk"
+    data = NodeData.of(source, *labels, which, labels_file=asked.labels_file)
     if data.missing:
         shown = ", ".join(data.missing[:3]) + (", …" if len(data.missing) > 3 else "")
         verb = "is" if len(data.missing) == 1 else "are"

@@ -16,9 +16,10 @@ import numpy as np
 from honlearn.errors import InputError
 from honlearn.paths.empty_ids import EmptyIds, count_empty_ids
 from honlearn.paths.guess import Guess, guess_columns
+from honlearn.paths.odd_fields import unsplit
 from honlearn.paths.paths import Paths
 from honlearn.paths.source import read_paths
-from honlearn.paths.ties import count_ties
+from honlearn.paths.ties import Ties, count_ties
 
 Confirm = Callable[[Guess], bool]
 # From this share of the steps on it is told that they lead from an entity to itself.
@@ -40,7 +41,7 @@ class ReadSummary:
     paths, steps, entities : how many there are.
     alone : entities that occur only in paths of one entity, and so are in no network.
     repeats : steps from an entity to itself.
-    tied : rows with the order of another one of their path.
+    tied : rows with the order of another one of their path, and whether these have its entity.
     """
 
     source: str
@@ -53,7 +54,7 @@ class ReadSummary:
     entities: int
     alone: tuple[str, ...]
     repeats: int
-    tied: int
+    tied: Ties
 
     def lines(self) -> list[str]:
         """Return what was read, in words, a line for each fact."""
@@ -67,11 +68,19 @@ class ReadSummary:
             f"{counted(self.entities, 'entity', 'entities')}"
         )
         if self.left_out:
-            parts = ", ".join(f"{count:,} without {column!r}" for column, count in self.left_out.items())
-            found.append(f"rows left out: {parts}")
-        if self.tied:
+            word = "in" if "step_columns" in self.options else "without"
+            parts = ", ".join(f"{count:,} {word} {column!r}" for column, count in self.left_out.items())
+            what = "empty cells before a later step" if "step_columns" in self.options else "rows"
+            found.append(f"{what} left out: {parts}")
+        if self.tied.doubled:
             found.append(
-                f"{counted(self.tied, 'row has', 'rows have')} the {self.options['order_by']!r} of "
+                f"{counted(self.tied.doubled, 'row repeats', 'rows repeat')} the path, the "
+                f"{self.options['order_by']!r} and the entity of another row, so that a step leads from an "
+                "entity to itself; to read both as one, pass drop_repeats=True (--drop-repeats)"
+            )
+        if self.tied.tied:
+            found.append(
+                f"{counted(self.tied.tied, 'row has', 'rows have')} the {self.options['order_by']!r} of "
                 "another row of the same path; they stay as they stand in the table"
             )
         if self.repeats >= _MANY_REPEATS * max(self.steps, 1):
@@ -102,7 +111,7 @@ def read_table(
         raise InputError(
             f"{name_of(table)}: the columns are not clear; the guess is {guess.flags()}. Pass these if they "
             "are right (on the command line --yes will do), or name others: sequence, order_by and entity "
-            "(one event per row), or path_column (one path per row)"
+            "(one event per row), path_column (one path per row) or step_columns (a column per step)"
         )
     options = {**reading, **({} if guess is None else guess.options)}
     empty = EmptyIds(None, {})
@@ -124,13 +133,15 @@ def read_table(
         len(paths.vocabulary),
         _alone(paths),
         _repeats(paths),
-        0 if isinstance(table, Paths) else count_ties(table, **options),
+        Ties() if isinstance(table, Paths) else count_ties(table, **options),
     )
     if len(summary.alone) == summary.entities:
-        raise InputError(
-            f"{summary.source}: no path has two entities, so there is no network; is the delimiter right, "
-            f"and are these the columns of paths and entities? The first entity is {_cut(summary.alone[0])!r}"
+        why = "" if "sequence" in options else unsplit(summary.alone)
+        why = why or (
+            "; is the delimiter right, and are these the columns of paths and entities? The first entity is "
+            f"{_cut(summary.alone[0])!r}"
         )
+        raise InputError(f"{summary.source}: no path has two entities, so there is no network{why}")
     return paths, summary
 
 

@@ -65,11 +65,16 @@ class Validation:
         return self.score.mean > self.first_order.mean
 
 
-def folds_for(labels: Sequence[str], wanted: int) -> int:
-    """Return how many folds there can be: two test nodes in each at least."""
+def check_classes(labels: Sequence[str]) -> None:
+    """Raise unless there are two classes."""
     if len(set(labels)) < 2:
         raise InputError(f"all labelled nodes are of the class {labels[0]!r}; two classes are needed")
-    return max(2, min(wanted, len(labels) // 2))
+
+
+def folds_for(labels: Sequence[str], wanted: int) -> int:
+    """Return how many folds there can be: two test nodes in each at least, one of the largest class."""
+    check_classes(labels)
+    return max(2, min(wanted, len(labels) // 2, max(Counter(labels).values())))
 
 
 def validate(

@@ -103,7 +103,7 @@ def closing(validation: Validation, predicted: EntityPredictions) -> str:
 
 def _p(value: float | None) -> str:
     if value is None:
-        return ""
+        return ", too few for a test"
     return f", p < {_SURE}" if value < _SURE else f", p = {value:.2g}"
 
 

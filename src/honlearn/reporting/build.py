@@ -17,7 +17,7 @@ from honlearn.reporting.model_page import ModelView, model_page
 from honlearn.reporting.page import render
 from honlearn.reporting.study import study_page
 from honlearn.results.runs import Run, read_run
-from honlearn.writing.atomic import atomic_text
+from honlearn.writing.atomic import atomic_text, check_writable
 
 
 def write_report(
@@ -47,6 +47,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
         raise InputError(f"{target}: is a folder; name a file such as {target / 'report.html'}")
     if not target.parent.is_dir():
         raise InputError(f"{target}: there is no folder {target.parent}; make it first")
+    check_writable(target)
     return target
 
 

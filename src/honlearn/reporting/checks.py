@@ -188,7 +188,11 @@ def _no_better_than_majority(e: Evidence) -> Iterator[Finding]:
     if not counts:
         return
     share = counts.most_common(1)[0][1] / counts.total()
-    low = [m["name"] for m in e.models if (f1 := e.score(m, "micro_f1")) is not None and f1 <= share]
+    found = {m["name"]: f1 for m in e.models if (f1 := e.score(m, "micro_f1")) is not None}
+    # Without memory nothing may be known: that is a result where the same model with it does better.
+    without = {m.get("first_order") for m in e.models if found.get(m["name"], 0.0) > share}
+    always = {m["name"] for m in e.models if m["model"] == "majority"}
+    low = [name for name, f1 in found.items() if f1 <= share and name not in without | always]
     if low:
         yield (
             f"{listed(low, 5)}: micro F1 at most {share:.3f}, the share of the largest class.",

@@ -111,10 +111,15 @@ def as_learners(owner: str, value: object, usual: str = "sage") -> list[Learner]
             check_choice(owner, LEARNER, one, [AUTO, *words] if len(several) == 1 else words)
             one = KINDS[one]()
         if not isinstance(one, Learner):
+            got = one.__name__ if isinstance(one, type) else repr(one).partition("\n")[0][:80]
+            remedy = (
+                "wrap a torch.nn.Module: hl.learners.TorchLearner(lambda n_in, n_out: Module(n_in, n_out))"
+            )
+            if isinstance(one, type) and issubclass(one, Learner):
+                remedy = f"make an object of the class: {got}()"
             raise ParameterError(
                 f"The 'learner' parameter of {owner} must be one of {listed(map(repr, words), 20)}, an "
-                f"object of honlearn.learners, or a list of these. Got {one!r} instead; wrap a "
-                "torch.nn.Module: hl.learners.TorchLearner(lambda n_in, n_out: Module(n_in, n_out))."
+                f"object of honlearn.learners, or a list of these. Got {got} instead; {remedy}."
             )
         out.append(one)
     return out

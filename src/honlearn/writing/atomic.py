@@ -106,6 +106,21 @@ def atomic_folder(path: str | os.PathLike[str], last: str | None = None) -> Iter
                     root.rmdir()
 
 
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise where the system would not let us make `path`, or write in it: before there is anything to write.
+
+    Folders above it that are missing may still be made; the nearest one that is there decides.
+    """
+    with _as_input_error(path):
+        target = Path(path)
+        folder = target if target.is_dir() else target.parent
+        while not folder.exists():
+            folder = folder.parent
+        allowed = os.access(folder, os.W_OK | os.X_OK)
+    if not allowed:
+        raise InputError(f"{path}: the folder {folder} cannot be written to; choose another")
+
+
 def move_files(source: Path, folder: Path, last: str | None = None) -> None:
     """Move the files in `source` to `folder`; `last` as in :func:`atomic_folder`."""
     if last is not None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from honlearn.errors import HonlearnError, InputError, MissingFileError, did_you_mean, listed
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.writing.atomic import check_writable
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,7 @@ def check_target(path: str | os.PathLike[str]) -> Format:
     form = _format_of(target)
     if not target.parent.is_dir():
         raise MissingFileError(f"{target}: the folder {target.parent} does not exist; make it first")
-    if not os.access(target.parent, os.W_OK):
-        raise InputError(f"{target}: the folder {target.parent} cannot be written to; choose another")
+    check_writable(target)
     return form
 
 
