@@ -8,6 +8,7 @@ import pytest
 
 import honlearn as hl
 from honlearn.errors import HonlearnError, InputError
+from honlearn.pipeline.figures import plot_orders
 from honlearn.pipeline.learn import Reports
 from honlearn.pipeline.outcome import Learned
 from honlearn.pipeline.validation import Spread, Validation
@@ -222,6 +223,21 @@ def test_labels_of_other_nodes(tmp_path) -> None:
 def test_the_headline_says_no_more_than_the_test(first, score, p, wanted) -> None:
     found = Validation(Spread(score, 0.02), Spread(first, 0.02), p, 0.3, None, 5)
     assert wanted in headline(found, Memories(3, 2, 12, 0.05))
+
+
+def test_pictures_of_a_result(learned) -> None:
+    found, _ = learned
+    axes = found.plot().axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["first-order", "higher-order"]
+    assert axes.get_title(loc="left").replace("\n", " ") == found.headline
+    # One line for each fold, from its score without memory to the one with it.
+    lines = [line.get_ydata().tolist() for line in axes.lines if len(line.get_ydata()) == 2]
+    spreads = (found.validation.first_order.values, found.validation.score.values)
+    assert lines == [list(pair) for pair in zip(*spreads, strict=True)]
+    assert str(found).startswith(found.headline)
+    orders = pd.DataFrame({"order": [1, 2], "bits": [2.0, 1.5], "bits_pm": [0.1, 0.1]})
+    axes = plot_orders(orders, "Memory helps").axes[0]
+    assert axes.lines[0].get_ydata().tolist() == [2.0, 1.5]
 
 
 def test_the_headline_without_memory() -> None:

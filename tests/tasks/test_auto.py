@@ -124,6 +124,16 @@ def test_the_table_tells_what_the_members_are() -> None:
     assert len(model.history_["component"].unique()) == len(model.components_)
 
 
+def test_a_notebook_shows_the_components() -> None:
+    shown, members = fitted()._repr_html_(), fitted().members_
+    for kind, part in members.groupby("learner"):
+        assert kind in shown
+        assert len(part) <= fitted().n_learners
+    assert shown.count("first order") == len(
+        members[members["network"] == "first order"].groupby("component")
+    )
+
+
 def test_an_empty_list_has_empty_predictions() -> None:
     assert fitted().predict_proba([]).shape == (0, 2)
     assert fitted().member_proba([]).shape == (6, 0, 2)
