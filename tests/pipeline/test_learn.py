@@ -156,6 +156,26 @@ def test_in_memory_and_in_a_notebook(learned) -> None:
     assert repr(found).startswith("Learned(")
 
 
+def test_the_default_chooses_learners_and_networks(tmp_path) -> None:
+    table, labels = _events(60)
+    notes: list[str] = []
+    found = hl.learn(
+        table,
+        {**labels, "b7": "rare", "nowhere": "a"},
+        output=tmp_path / "out",
+        folds=2,
+        settings={"n_learners": 4, "max_epochs": 1},
+        reports=Reports(note=notes.append),
+    )
+    assert found.model.learner == "auto"
+    assert set(found.model.selection_results_["order"]) >= {1, 2}
+    assert found.validation.first_order is not None
+    run = pd.read_csv(tmp_path / "out" / "run" / "summary.csv")
+    assert set(run["input"]) == {"auto", "g1"}
+    assert any(note.startswith("1 labelled node is not in the network: nowhere") for note in notes)
+    assert any(note.startswith("fewer labelled nodes than folds") and "'rare' (1)" in note for note in notes)
+
+
 def test_a_complete_network_has_no_links_to_expect(tmp_path) -> None:
     steps = ["a b c a", "a c b a", "b c a b c", "c b a c b"]
     for name in ("run", "model"):  # of an earlier call on other data
