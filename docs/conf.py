@@ -8,11 +8,15 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import honlearn
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
+import page_kernels
 
 project = "honlearn"
 author = "The honlearn developers"
@@ -98,6 +102,14 @@ def _skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) ->
     return None
 
 
+def _fork_kernels(app: Any) -> None:
+    """Have the kernels of pages forked while the site is built, if pages are executed."""
+    if app.config.nb_execution_mode != "off":
+        kernels = page_kernels.begin(_startup.parents[1])
+        app.connect("build-finished", lambda *_: kernels.communicate())
+
+
 def setup(app: Any) -> None:
-    """Connect the choice of members."""
+    """Connect the choice of members, and what runs pages."""
     app.connect("autodoc-skip-member", _skip)
+    app.connect("builder-inited", _fork_kernels)

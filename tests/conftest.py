@@ -49,6 +49,13 @@ def is_slow(path: Path) -> bool:
     return here in path.parents and path.relative_to(here).parts[0] in SLOW and path.name not in QUICK
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Iterator[list[pytest.Collector]]:
+    """Look for no doctests in tests, which have none: that would read every module of tests twice."""
+    found = yield
+    return [one for one in found if type(one) is pytest.Module]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark slow tests."""
     for item in items:

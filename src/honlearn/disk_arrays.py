@@ -75,11 +75,6 @@ class DiskArray:
         self._file.seek(0, os.SEEK_END)
         return out
 
-    def blocks(self, size: int = BLOCK) -> Iterator[NDArray[Any]]:
-        """Yield all of it in slices of at most `size`."""
-        for start in range(0, self._size, size):
-            yield self.read(start, min(start + size, self._size))
-
     def mapped(self) -> NDArray[Any]:
         """Return all of it, mapped: the system keeps in memory what is used. Writing changes no file."""
         if not self._size:

@@ -74,21 +74,28 @@ def proper(probabilities: np.ndarray, rows: int, columns: int) -> None:
 # --- it learns ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("listed", LEARNERS, ids=label)
-def test_learns_what_is_planted(listed: Listed, order: int) -> None:
+def test_learns_what_is_planted(listed: Listed) -> None:
     if listed.task == "nodes":
         names, groups = nodes()
         test = slice(len(names) * 2 // 3, None)
-        model = train(listed, network(order), **settings_for(listed, ENOUGH))
+        model = train(listed, network(), **settings_for(listed, ENOUGH))
         # Three classes, 14 nodes: 11 right by chance has a probability of 0.0008.
         assert (model.predict(names[test]) == groups[test]).mean() >= 0.75
     else:
         split = held_out()
-        seen = split.network if order == 2 else split.network.first_order()
-        model = train(listed, seen, **settings_for(listed, ENOUGH))
+        model = train(listed, split.network, **settings_for(listed, ENOUGH))
         # A linked pair is of one community nearly always, an unlinked one every fifth time.
         assert roc_auc_score(split.labels, model.predict_proba(split.names)[:, 1]) >= 0.7
+
+
+@EVERY
+def test_a_network_without_contexts_will_do(listed: Listed) -> None:
+    model = train(listed, network(1))
+    assert network(1).n_conditional == 0
+    probabilities = answers(listed, model)
+    proper(probabilities, len(probabilities), len(model.classes_))
+    assert listed.name in FLOORS or probabilities.std() > 0
 
 
 @EVERY
@@ -117,12 +124,9 @@ def test_same_seed_same_bytes_with_progress_and_without(
     capfd.readouterr()
     state = torch.random.get_rng_state()
     numbers = np.random.get_state()[1].tobytes()  # noqa: NPY002 - that it is left alone is the point
-    for verbose in (False, True):
-        again = train(listed, network(), verbose=verbose)
-        shown = capfd.readouterr().err
-        assert ("training" in shown) == (verbose and len(again.history_) > 0)
-        assert verbose or not shown
-        assert answers(listed, again).tobytes() == before
+    again = train(listed, network(), verbose=True)
+    assert ("training" in capfd.readouterr().err) == (len(again.history_) > 0)
+    assert answers(listed, again).tobytes() == before
     assert torch.equal(torch.random.get_rng_state(), state)
     assert np.random.get_state()[1].tobytes() == numbers  # noqa: NPY002
 
@@ -406,11 +410,17 @@ def dying_at(number: int | None) -> Iterator[list[int]]:
 
 
 @EVERY
-def test_a_killed_fit_goes_on_to_the_same_bytes(listed: Listed, tmp_path: Path) -> None:
+def test_a_killed_fit_goes_on_to_the_same_bytes(
+    listed: Listed, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     saving = {"checkpoint": tmp_path / "fit.ckpt", "checkpoint_seconds": 0.0}
     straight = trained(listed.name, listed.task)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    capfd.readouterr()
     with dying_at(None) as written:
-        train(listed, network(), **saving)
+        train(listed, network(), verbose=False, **saving)
+    assert capfd.readouterr().err == "", "a fit that is told to be quiet shows nothing"
     assert list(tmp_path.iterdir()) == [], "a fit that is done leaves no checkpoint"
     total, done = written[0], 0
     assert (total > 2) == (len(straight.history_) > 0), "what is trained in epochs is kept on the way"

@@ -112,6 +112,22 @@ def test_a_signal_while_a_bar_is_drawn_is_held_back(monkeypatch: pytest.MonkeyPa
         assert os.read(terminal.shown, 100).startswith(b"\nhonlearn: saving first")
 
 
+def test_a_second_signal_is_not_held_back() -> None:
+    reached = []
+
+    def stubborn() -> None:
+        with held_back(True):
+            signal.raise_signal(signal.SIGINT)
+            reached.append(is_waiting())
+            signal.raise_signal(signal.SIGINT)
+            reached.append("after the second")
+
+    with pytest.raises(KeyboardInterrupt):
+        stubborn()
+    assert reached == [True]
+    assert not is_waiting()
+
+
 def test_sigterm_leaves_no_draft(started: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
     process = started(ENDING, tmp_path / "x.txt")
     process.terminate()

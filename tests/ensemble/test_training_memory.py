@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import mmap
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from test_training import HON, LEARNER, OPTIONS
 
@@ -67,9 +67,10 @@ def test_a_bag_is_trained_in_groups_and_others_are_refused(monkeypatch: pytest.M
 
 def test_what_is_available_and_resident() -> None:
     before = memory.resident_memory()
-    block = np.ones(50 * MEGABYTE // 8)
-    assert memory.resident_memory() - before > 40 * MEGABYTE
-    assert block.sum() > 0
+    # A mapping is new memory; an array may lie where another one was.
+    with mmap.mmap(-1, 50 * MEGABYTE) as block:
+        block.write(b"x" * MEGABYTE * 50)
+        assert memory.resident_memory() - before > 40 * MEGABYTE
     assert 0 < memory.available_memory() <= 2**62
 
 
@@ -90,7 +91,7 @@ def test_control_groups_limit_what_is_available(tmp_path: Path) -> None:
 
 def test_an_estimate_is_near_the_measured_peak() -> None:
     folder = Path(__file__).resolve().parents[2] / "benchmarks"
-    code = "import json, bench_large as b; print(json.dumps(b.fit_here('million', 0.1, 1, None, 600, 0)))"
+    code = "import json, bench_large as b; print(json.dumps(b.fit_here('million', 0.05, 1, None, 600, 0)))"
     made = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=folder
     )

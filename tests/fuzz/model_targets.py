@@ -128,14 +128,14 @@ def _use_checkpoint(path: Path) -> None:
 
 
 TARGETS = [
-    Target("node-model", _make_bags, _use_model, cases=60),
+    Target("node-model", _make_bags, _use_model, cases=40),
     Target("link-model", _make_models(("dge-pool", "links")), _use_model, cases=40),
     Target(
         "baseline-model",
         _make_models(*((n, "nodes") for n in _NODE_BASELINES), *((n, "links") for n in _LINK_BASELINES)),
         _use_model,
-        cases=60,
+        cases=40,
     ),
-    Target("path-model", _make_path_models, _use_path_model, cases=60),
+    Target("path-model", _make_path_models, _use_path_model, cases=40),
     Target("checkpoint", _make_checkpoints, _use_checkpoint, cases=20),
 ]

@@ -71,7 +71,7 @@ def _use_counts(path: Path) -> None:
 
 TARGETS = [
     Target("counts", _make_counts, _use_counts, cases=100),
-    Target("hon", _make("network.hon", "first.hon"), _use, cases=200),
+    Target("hon", _make("network.hon", "first.hon"), _use, cases=120),
     Target("hon-training", _make("network.hon"), _use_in_training, cases=20),
     Target("edge-list", _make("network.txt", "first.txt"), _use),
     Target("edge-table", _make("network.parquet"), _use),

@@ -29,7 +29,7 @@ class Target:
     name: str
     make: Callable[[Path], None]
     use: Callable[[Path], None]
-    cases: int = 60
+    cases: int = 40
     seconds: int = 20
 
 

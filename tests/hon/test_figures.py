@@ -40,6 +40,9 @@ def test_what_cannot_be_drawn(network: hl.HigherOrderNetwork) -> None:
         network.plot("D")
     with pytest.raises(InputError, match="no entity 'Q'"):
         network.plot("Q")
+    context = next(label for label in network.nodes if "|" in label)
+    with pytest.raises(InputError, match="is a context; name its entity"):
+        network.plot(context)
 
 
 def test_memory_of_counts() -> None:

@@ -89,6 +89,11 @@ def test_refused(options: dict[str, object], message: str) -> None:
         hl.from_edges(["A"], ["B"]).pagerank(**options)
 
 
+def test_a_network_without_nodes_has_no_ranks() -> None:
+    with pytest.raises(InputError, match="pagerank: the network has no nodes"):
+        hl.from_edges([], []).pagerank()
+
+
 def test_numbers_of_numpy_are_numbers() -> None:
     hon = hl.from_edges(["A", "B"], ["B", "A"])
     assert hon.pagerank(np.float32(0.5)).equals(hon.pagerank(0.5))

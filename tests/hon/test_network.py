@@ -239,6 +239,19 @@ def test_canonical_order_can_be_checked() -> None:
         check_canonical(HigherOrderNetwork(names, hon.gram_offsets, hon.grams, *arrays))
 
 
+def test_nodes_that_no_edge_has_are_not_canonical() -> None:
+    hon = network(FIGURE)
+    left = np.flatnonzero((hon.sources < hon.n_nodes - 1) & (hon.indices < hon.n_nodes - 1))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(hon.sources[left], minlength=hon.n_nodes))])
+    arrays = (hon.gram_offsets, hon.grams, indptr, hon.indices[left], hon.weights[left])
+    with pytest.raises(InputError, match="a conditional node is in no edge"):
+        check_canonical(HigherOrderNetwork(hon.vocabulary, *arrays))
+    two = from_edges(["A", "C"], ["B", "A"])
+    arrays = (two.gram_offsets, two.grams, np.array([0, 1, 1, 1]), two.indices[:1], two.weights[:1])
+    with pytest.raises(InputError, match="entity 'C' is in no edge"):
+        check_canonical(HigherOrderNetwork(two.vocabulary, *arrays))
+
+
 def test_statistics_have_one_value_a_node() -> None:
     with pytest.raises(InputError, match="divergence has shape"):
         ContextStatistics(np.ones(2), np.ones(3), np.ones(2), np.ones(2))

@@ -65,3 +65,6 @@ def test_refused() -> None:
         hon.simulate(0)
     with pytest.raises(ParameterError, match="'length' parameter of simulate"):
         hon.simulate(1, length=0)
+    hon = hl.from_edges(["A"], ["B"])
+    with pytest.raises(InputError, match="like has no path with an entity; give observed paths"):
+        hon.simulate(1, like=hl.Paths(np.empty(0, np.int32), np.zeros(2, np.int64), hon.vocabulary))

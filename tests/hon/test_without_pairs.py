@@ -142,6 +142,11 @@ def test_moved_edges_know_no_more_of_the_past_than_their_source() -> None:
     assert rows(found) == [["B", "C|B", 1], ["B|A", "C|B|A", 3], ["C|B", "D", 1], ["C|B|A", "D", 3]]
     found = without_pairs(hon, codes(hon, [("A", "B")]))
     assert rows(found) == [["B", "C|B", 4], ["C|B", "D", 4]]
+    # B|A|Z is gone, and its edge is one of B, which does not know of A.
+    shared = {("B|A|Z", "C|B|A"): 2, ("B", "C|B"): 1, ("C|B|A", "D"): 2, ("C|B", "D"): 1}
+    hon = network(shared)
+    found = without_pairs(hon, codes(hon, [("A", "Z")]))
+    assert rows(found) == [["B", "C|B", 3], ["C|B", "D", 1], ["C|B|A", "D", 2]]
 
 
 def test_a_context_that_lost_its_next_step_is_gone() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 import honlearn as hl
 from honlearn.errors import ParameterError
 from honlearn.paths import delimited, parts
+from honlearn.paths.arrange import sort_each
 
 EVENTS: dict[str, Any] = {"sequence": "trip", "order_by": "leg", "entity": "port"}
 PATHS = st.lists(
@@ -291,3 +293,18 @@ def test_a_row_far_longer_than_a_block(tmp_path: Path, place: int, monkeypatch: 
     (tmp_path / "t.csv").write_text("trip,leg,port,note\n" + "".join(rows))
     paths = hl.read_paths(tmp_path / "t.csv", **EVENTS)
     assert list(paths) == [tuple(f"p{row % 7}" for row in range(i, i + 5)) for i in range(0, 100, 5)]
+
+
+@pytest.mark.parametrize("distinct", [3, 10_000])
+def test_sequences_of_any_length_are_sorted_stably(distinct: int) -> None:
+    random = np.random.default_rng(0)
+    lengths = [0, 1, 2, 11, 12, 13, 48, 49, 50, 61, 97, 300, 1000]
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    orders = random.integers(0, distinct, offsets[-1])
+    codes = np.arange(offsets[-1], dtype=np.int32)
+    got, placed = codes.copy(), orders.copy()
+    sort_each(got, placed, offsets)
+    for start, stop in pairwise(offsets):
+        rank = np.argsort(orders[start:stop], kind="stable")
+        assert np.array_equal(got[start:stop], codes[start:stop][rank])
+        assert np.array_equal(placed[start:stop], orders[start:stop][rank])

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from honlearn.errors import InputError
+from honlearn.errors import InputError, ParameterError
 from honlearn.hon.build import count_grams
 from honlearn.paths.paths import Paths
+from honlearn.paths.source import read_paths
+from honlearn.paths.vocabulary import Vocabulary
 
 GOOD: dict[str, Any] = {"codes": [0, 1, 0], "offsets": [0, 2, 3], "counts": [1, 2]}
 
@@ -68,3 +70,19 @@ def test_numbers_are_not_cut_to_fit(codes: list[Any], told: str) -> None:
     with pytest.raises(InputError, match=told):
         count_grams(made()).steps().score_codes(np.array(codes), np.array([0, 3]))  # type: ignore[arg-type]
     assert Paths(np.array([0, 1], np.uint8), np.array([0, 2], np.int32), names)[0] == ("a", "b")  # type: ignore[arg-type]
+
+
+def test_a_vocabulary_has_each_name_once_and_as_text() -> None:
+    with pytest.raises(InputError, match="a vocabulary holds each name once"):
+        Vocabulary.from_names(["a", "b", "a"])
+    with pytest.raises(InputError, match=r"the name 'a\\udcff' is not valid Unicode"):
+        Vocabulary.from_names(["a\udcff"])
+
+
+def test_paths_have_counts_of_their_own() -> None:
+    paths = Paths.from_lists([["a", "b"], ["b"]])
+    with pytest.raises(ParameterError, match="have their own counts; leave out counts"):
+        read_paths(paths, counts=[1, 2])
+    assert read_paths([["a", "b"], ["b"]], counts=iter([3, 4])).counts.tolist() == [3, 4]
+    with pytest.raises(IndexError, match="row 2 of 2 paths"):
+        paths[2]

@@ -312,3 +312,9 @@ def test_an_error_in_a_pipe_names_its_line(pipe: Path) -> None:
 def test_a_table_does_not_come_through_a_pipe(pipe: Path) -> None:
     with pytest.raises(InputError, match="pipe: a pipe can be read only once; save the csv data"):
         hl.read_paths(pipe, format="csv", sequence="a", entity="b")
+
+
+def test_a_delimiter_of_several_bytes_needs_text_without_nul(tmp_path: Path) -> None:
+    (tmp_path / "paths.txt").write_bytes(b"A::B\nA::\0::C\n")
+    with pytest.raises(InputError, match=r"paths\.txt:2: .*a NUL byte; a delimiter of several bytes needs"):
+        hl.read_paths(tmp_path / "paths.txt", delimiter="::")

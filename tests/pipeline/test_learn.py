@@ -8,6 +8,7 @@ import pytest
 
 import honlearn as hl
 from honlearn.errors import HonlearnError, InputError, ParameterError
+from honlearn.pipeline.figures import plot_orders
 from honlearn.pipeline.learn import LearnOptions, Reports, _counted
 from honlearn.pipeline.outcome import Learned
 from honlearn.pipeline.validation import Spread, Validation, folds_for
@@ -186,6 +187,26 @@ def test_there_are_no_more_folds_than_the_largest_class_has_nodes(sizes, folds) 
     assert folds_for(labels, 5) == folds
 
 
+def test_the_default_chooses_learners_and_networks(tmp_path) -> None:
+    table, labels = _events(60)
+    notes: list[str] = []
+    found = hl.learn(
+        table,
+        {**labels, "b7": "rare", "nowhere": "a"},
+        output=tmp_path / "out",
+        folds=2,
+        settings={"n_learners": 4, "max_epochs": 1},
+        reports=Reports(note=notes.append),
+    )
+    assert found.model.learner == "auto"
+    assert set(found.model.selection_results_["order"]) >= {1, 2}
+    assert found.validation.first_order is not None
+    run = pd.read_csv(tmp_path / "out" / "run" / "summary.csv")
+    assert set(run["input"]) == {"auto", "g1"}
+    assert any(note.startswith("1 labelled node is not in the network: nowhere") for note in notes)
+    assert any(note.startswith("fewer labelled nodes than folds") and "'rare' (1)" in note for note in notes)
+
+
 def test_a_complete_network_has_no_links_to_expect(tmp_path) -> None:
     steps = ["a b c a", "a c b a", "b c a b c", "c b a c b"]
     for name in ("run", "model"):  # of an earlier call on other data
@@ -253,6 +274,21 @@ def test_labels_of_other_nodes(tmp_path) -> None:
 def test_the_headline_says_no_more_than_the_test(first, score, p, wanted) -> None:
     found = Validation(Spread(score, 0.02), Spread(first, 0.02), p, 0.3, None, 5)
     assert wanted in headline(found, Memories(3, 2, 12, 0.05))
+
+
+def test_pictures_of_a_result(learned) -> None:
+    found, _ = learned
+    axes = found.plot().axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["first-order", "higher-order"]
+    assert axes.get_title(loc="left").replace("\n", " ") == found.headline
+    # One line for each fold, from its score without memory to the one with it.
+    lines = [line.get_ydata().tolist() for line in axes.lines if len(line.get_ydata()) == 2]
+    spreads = (found.validation.first_order.values, found.validation.score.values)
+    assert lines == [list(pair) for pair in zip(*spreads, strict=True)]
+    assert str(found).startswith(found.headline)
+    orders = pd.DataFrame({"order": [1, 2], "bits": [2.0, 1.5], "bits_pm": [0.1, 0.1]})
+    axes = plot_orders(orders, "Memory helps").axes[0]
+    assert axes.lines[0].get_ydata().tolist() == [2.0, 1.5]
 
 
 def test_the_headline_without_memory() -> None:

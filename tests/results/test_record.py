@@ -10,7 +10,15 @@ import pytest
 
 from honlearn.errors import FormatError
 from honlearn.results.calibration import coverage_interval
-from honlearn.results.record import ChosenNetwork, Configuration, DataDigests, Record, Sizes, Times
+from honlearn.results.record import (
+    ChosenComponent,
+    ChosenNetwork,
+    Configuration,
+    DataDigests,
+    Record,
+    Sizes,
+    Times,
+)
 from honlearn.results.records import digest_of
 from honlearn.results.summary import compare, pairs, summarise
 
@@ -34,6 +42,12 @@ LINKS = (
     '"fit_cpu_seconds": 0.0, "predict_seconds": 0.0, "predict_cpu_seconds": 0.0, "finished": '
     '"2026-01-01T00:00:00+00:00"}, "versions": {"honlearn": "0.1.0"}}'
 )
+# A bag of learners of several kinds.
+MIXED = NODES.replace(
+    '"kernel_share": 0.25}',
+    '"kernel_share": 0.25, "components": [{"learner": "gat", "edge_power": 0.5, "order": 2, "members": 3, '
+    '"share": 0.5}, {"learner": "sage", "edge_power": 0.0, "order": 1, "members": 1, "share": 0.25}]}',
+)
 SHORT: dict[str, Any] = {
     "digest": "a1",
     "configuration": {"model": "gcn", "input": "gk", "seed": 0, "fold": 2},
@@ -41,7 +55,7 @@ SHORT: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("line", [NODES, LINKS])
+@pytest.mark.parametrize("line", [NODES, LINKS, MIXED])
 def test_a_line_is_written_again_as_it_was(line: str) -> None:
     record = Record.parse(line, "records.jsonl:1")
     assert json.dumps(record.to_json()) == line
@@ -58,6 +72,9 @@ def test_the_parts_of_a_line() -> None:
     assert (sizes.counts, sizes.kernel_share) == ({"classes": 2, "unseen_classes": 0}, 0.25)
     assert record.times.cpu_seconds == pytest.approx(2.5 + 0.2 + 4.0)
     assert (record.test_part, record.test_share) == ((3, 1, "t"), 0.5)
+    first, second = Record.parse(MIXED, "it").sizes.components
+    assert first == ChosenComponent("gat", 0.5, 2, 3, 0.5)
+    assert (second.order, second.members) == (1, 1)
     assert Record.parse(LINKS, "it").sizes.counts == {"positives": 178, "tested": 19, "hidden_edges": 40}
 
 

@@ -16,6 +16,7 @@ import honlearn as hl
 from honlearn import DGEClassifier, DGELinkPredictor, PathKernel, Training, load_model
 from honlearn.ensemble.training import Trainer
 from honlearn.errors import FormatError, ParameterError
+from honlearn.experiments.evaluate import _components
 from honlearn.hon.edgelist import from_edges
 from honlearn.tasks.choice import Choice
 from honlearn.tasks.held import Ledger
@@ -122,6 +123,25 @@ def test_the_table_tells_what_the_members_are() -> None:
     assert model.votes(tiny()[1])[1].shape == shape
     assert model.n_parameters_ == sum(one.n_parameters for one in model.components_)
     assert len(model.history_["component"].unique()) == len(model.components_)
+
+
+def test_a_record_has_the_components() -> None:
+    found, members = _components(fitted()), fitted().members_
+    assert sum(one.members for one in found) == fitted().n_learners
+    assert sum(one.share for one in found) + fitted().kernel_share_ == pytest.approx(1)
+    assert {(one.learner, one.order) for one in found} == {
+        (row.learner, 1 if row.network == "first order" else 2) for row in members.itertuples()
+    }
+
+
+def test_a_notebook_shows_the_components() -> None:
+    shown, members = fitted()._repr_html_(), fitted().members_
+    for kind, part in members.groupby("learner"):
+        assert kind in shown
+        assert len(part) <= fitted().n_learners
+    assert shown.count("first order") == len(
+        members[members["network"] == "first order"].groupby("component")
+    )
 
 
 def test_an_empty_list_has_empty_predictions() -> None:

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from scipy.sparse import csr_array
 from task_cases import FAST, communities
 
-from honlearn import DGEClassifier, DGELinkPredictor, load_model
+from honlearn import DGEClassifier, DGELinkPredictor, PathClassifier, load_model
 from honlearn.baselines.honem import HONEMLinkPredictor
 from honlearn.baselines.popularity import PopularityPredictor
 from honlearn.baselines.single import GCNClassifier
@@ -410,3 +410,35 @@ def test_other_models_are_as_careful(
     fitted(kind, **given).save(tmp_path / "model")
     with pytest.raises(FormatError, match=told):
         load_model(repaired(tmp_path / "model", tmp_path / "copy", config, tensors))
+
+
+# --- classifiers of paths ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def path_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("paths") / "model"
+    paths = 12 * [["A", "B", "C"], ["C", "B", "A"]]
+    PathClassifier(order=2, vectors=2, random_state=0).fit(paths, 12 * ["on", "back"]).save(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("config", "tensors", "told"),
+    [
+        (put("parameters.order", -1), None, "'order' parameter of PathClassifier"),
+        (put("reading", {"min_length": "many"}), None, "'reading'.*min_length"),
+        (None, lambda held: held["names"].fill_(255), "weights.safetensors: .*UTF-8"),
+        (None, lambda held: held["scale"].zero_(), "'scale' must be above 0"),
+        (None, lambda held: held["coef"].fill_(1e200), "numbers of more than"),
+        (None, lambda held: held.update({"keys.0": held["keys.0"].flip(0)}), "numbers of grams"),
+        (None, lambda held: held.update({"keys.0": held["keys.0"] + 10**6}), "numbers of grams"),
+        (None, lambda held: held.pop("rarity"), "'rarity' is not there"),
+    ],
+)
+def test_a_classifier_of_paths_is_believed_no_more(
+    path_model: Path, tmp_path: Path, config: Edit | None, tensors: Edit | None, told: str
+) -> None:
+    with pytest.raises(FormatError, match=told) as caught:
+        load_model(repaired(path_model, tmp_path / "copy", config, tensors))
+    assert "\n" not in str(caught.value)

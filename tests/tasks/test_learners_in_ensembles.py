@@ -57,10 +57,13 @@ def each(cases: Iterable[Case]) -> pytest.MarkDecorator:
 
 
 every_case = each(CASES)
-# One of each variant, and one of each set of learners for each task.
+# One of each variant, one of each set of learners, and of links a bag, a pool and mixed ones.
 SOME = [
     *{(case.variant, case.shared): case for case in reversed(CASES)}.values(),
-    *{(case.learners, case.task): case for case in CASES}.values(),
+    *{case.learners: case for case in reversed(CASES)}.values(),
+    *(case for case in CASES if case.task == "links" and len(case.learners) > 1),
+    Case(("sage",), "bag", False, "links"),
+    Case(("sage",), "pool", False, "links"),
 ]
 
 

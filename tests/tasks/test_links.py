@@ -254,7 +254,8 @@ def test_relatives_decide_joint_draws_for_known_links() -> None:
 # --- save, load, resume -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("variant", "shared"), VARIANTS)
+# Every variant with every learner, saved and resumed: test_learners_in_ensembles.py.
+@pytest.mark.parametrize(("variant", "shared"), [("bag", False), ("pool", True)])
 def test_saved_models_predict_the_same_bytes(variant: str, shared: bool, tmp_path: Path) -> None:
     model = fitted(variant=variant, shared=shared, max_epochs=2)
     model.save(tmp_path / "model")
@@ -266,12 +267,9 @@ def test_saved_models_predict_the_same_bytes(variant: str, shared: bool, tmp_pat
     assert loaded.recommend("ash01").equals(model.recommend("ash01"))
 
 
-@pytest.mark.parametrize(("variant", "shared"), [("bag", False), ("bag", True), ("pool", False)])
-def test_a_killed_fit_goes_on_to_the_same_bytes(
-    variant: str, shared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_fit_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "fit.safetensors"
-    settings = {"variant": variant, "shared": shared, "max_epochs": 3, "refit": 1.0}
+    settings = {"max_epochs": 3, "refit": 1.0}
     whole = fitted(**settings).predict_proba(split().names)
     steps = itertools.count()
     plain = pair_training.PairTrainer._losses

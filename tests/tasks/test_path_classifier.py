@@ -18,6 +18,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import honlearn as hl
 from honlearn.errors import FormatError, InputError, ParameterError
+from honlearn.paths.vocabulary import Vocabulary
 from honlearn.tasks import logistic
 from honlearn.tasks.path_grams import END, START, PathGrams
 
@@ -238,6 +239,11 @@ def test_parameters_refused(options: dict[str, Any], message: str) -> None:
         ([["A"], ["B"]], ["x", "x"], "all paths are of the class"),
         ([["A"], ["B"]], ["x", None], "1 paths have no label"),
         ([["A"], []], ["x", "y"], "path 1 is empty; leave it out"),
+        (
+            hl.Paths(np.zeros(1, np.int32), np.array([0, 1, 1]), Vocabulary.from_names("A")),
+            ["x", "y"],
+            "path 1 is empty; leave it out",
+        ),
         (["AB", "BA"], ["x", "y"], "each a list of names. Got a text"),
         ("paths.txt", ["x"], "read a file with honlearn.read_paths first"),
     ],

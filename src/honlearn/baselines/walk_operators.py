@@ -16,6 +16,7 @@ from scipy import sparse
 
 from honlearn.baselines.graph import as_tensor
 from honlearn.engine.adjacency import Matrix, normalized
+from honlearn.hon.walks import following
 from honlearn.jit import Floats, Integers, njit
 from honlearn.mixing import splitmix64
 
@@ -45,19 +46,11 @@ def _visits(
         for step in range(n_steps):
             first = filled[step]
             for walk in range(n_walks):
-                low, high = indptr[at[walk]], indptr[at[walk] + 1] - 1
                 number += np.uint64(1)
-                if high >= low:
-                    x = splitmix64(np.uint64(seed), number)
-                    before = ends[low - 1] if low > 0 else 0.0
-                    goal = before + np.float64(x >> np.uint64(11)) * 2.0**-53 * (ends[high] - before)
-                    while low < high:
-                        middle = (low + high) // 2
-                        if ends[middle] > goal:
-                            high = middle
-                        else:
-                            low = middle + 1
-                    at[walk] = indices[low]
+                draw = np.float64(splitmix64(np.uint64(seed), number) >> np.uint64(11)) * 2.0**-53
+                next_node = following(indptr, indices, ends, at[walk], draw)
+                if next_node >= 0:
+                    at[walk] = next_node
                 if slot[at[walk]] < first:
                     slot[at[walk]] = filled[step]
                     columns[step, filled[step]] = at[walk]

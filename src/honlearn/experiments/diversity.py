@@ -38,6 +38,12 @@ def answers_of(folder: Path, records: Sequence[Record]) -> Iterator[tuple[Record
         yield record, found
 
 
+def _fit_of(record: Record) -> dict[str, Any]:
+    """Return which fit a fact is of."""
+    asked = record.configuration
+    return {"model": asked.model, "input": asked.input, "seed": asked.seed, "fold": asked.fold}
+
+
 def pair_facts(folder: Path, records: Sequence[Record]) -> list[dict[str, Any]]:
     """Return one fact for each pair of learners in each record: kappa, and the mean of their losses."""
     facts = []
@@ -47,15 +53,11 @@ def pair_facts(folder: Path, records: Sequence[Record]) -> list[dict[str, Any]]:
             continue
         agreement = kappas(members.argmax(2), members.shape[2])
         loss = losses(truth, members).mean(1)
-        asked = record.configuration
         for a in range(len(members)):
             for b in range(a + 1, len(members)):
                 facts.append(
                     {
-                        "model": asked.model,
-                        "input": asked.input,
-                        "seed": asked.seed,
-                        "fold": asked.fold,
+                        **_fit_of(record),
                         "learner": a,
                         "other": b,
                         "kappa": float(agreement[a, b]),
@@ -73,15 +75,11 @@ def size_facts(folder: Path, records: Sequence[Record]) -> list[dict[str, Any]]:
         if members is None:
             continue
         sums = np.cumsum(np.asarray(members, np.float64), 0)
-        asked = record.configuration
         for count in range(1, len(members) + 1):
             mean = sums[count - 1] / count
             facts.append(
                 {
-                    "model": asked.model,
-                    "input": asked.input,
-                    "seed": asked.seed,
-                    "fold": asked.fold,
+                    **_fit_of(record),
                     "learners": count,
                     "micro_f1": float((mean.argmax(1) == truth).mean()),
                     "log_loss": log_loss(truth, mean),
@@ -94,10 +92,7 @@ def fitted_size_facts(records: Sequence[Record]) -> list[dict[str, Any]]:
     """Return one fact for each record: micro F1 and loss of an ensemble that was fitted with its size."""
     return [
         {
-            "model": record.configuration.model,
-            "input": record.configuration.input,
-            "seed": record.configuration.seed,
-            "fold": record.configuration.fold,
+            **_fit_of(record),
             "learners": int(record.configuration.parameters["n_learners"]),
             **{score: record.score(score) for score in ("micro_f1", "log_loss")},
         }

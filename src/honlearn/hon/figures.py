@@ -79,7 +79,7 @@ def _flow(
     """Return names of sources and targets and the steps from each to each [S, T]; the last are the rest."""
     family = [network.index(label) for label in network.family(entity)]
     base = family[0]
-    if base >= network.n_entities:
+    if network.index(entity) != base:
         raise InputError(f"plot: {entity!r} is a context; name its entity")
     rows = {node: _next(network, node) for node in family}
     memories = [node for node in family[1:] if network.order[node] == 2]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError, check_integer
 from honlearn.hon.network import HigherOrderNetwork, Weights
-from honlearn.jit import njit
+from honlearn.jit import Integers, njit
 from honlearn.paths.paths import Paths
 from honlearn.paths.stream import occurring
 from honlearn.seeds import generator, root_seed
@@ -149,9 +149,7 @@ def _starts(network: HigherOrderNetwork, starts: int | Iterable[object], root: i
 
 
 @njit
-def _step(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], ends: Weights, node: int, draw: float
-) -> int:
+def following(indptr: Integers, indices: Integers, ends: Weights, node: int, draw: float) -> int:
     """Return the node that follows, −1 at one without out-edges; `ends` are the running sums of weights."""
     low, high = indptr[node], indptr[node + 1] - 1
     if high < low:
@@ -179,7 +177,7 @@ def _walk(
     for walk in range(nodes.shape[0]):
         node = nodes[walk, 0]
         for step in range(draws.shape[1]):
-            node = _step(indptr, indices, ends, node, draws[walk, step])
+            node = following(indptr, indices, ends, node, draws[walk, step])
             if node < 0:
                 break
             nodes[walk, step + 1] = node
@@ -202,7 +200,7 @@ def _walk_each(
         node = first[walk]
         for step in range(lengths[walk]):
             if step > 0:
-                node = _step(indptr, indices, ends, node, draws[place + step])
+                node = following(indptr, indices, ends, node, draws[place + step])
                 if node < 0:
                     break
             codes[written] = base[node]

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from honlearn.jit import njit
 
-_SHORT = 48
+# Up to so many rows are sorted by insertion; more are cut into runs of so many, which are merged.
+_SHORT, _RUN = 48, 12
 
 
 @njit
@@ -59,7 +60,12 @@ def scatter_both(
 
 @njit
 def sort_each(codes: NDArray[Any], orders: NDArray[Any], offsets: NDArray[np.int64]) -> None:
-    """Sort the codes of each sequence by their orders, in place and stably, unless they ascend already."""
+    """Sort the codes of each sequence by their orders, in place and stably, unless they ascend already.
+
+    Short runs are sorted by insertion and merged. (NumPy's sort takes several times as long to compile, once
+    for each type of codes and orders.)
+    """
+    spare_codes, spare_orders = codes[:0].copy(), orders[:0].copy()
     for s in range(len(offsets) - 1):
         start, stop = offsets[s], offsets[s + 1]
         ascending = True
@@ -69,20 +75,51 @@ def sort_each(codes: NDArray[Any], orders: NDArray[Any], offsets: NDArray[np.int
                 break
         if ascending:
             continue
-        if stop - start > _SHORT:
-            rank = np.argsort(orders[start:stop], kind="mergesort")
-            codes[start:stop] = codes[start:stop][rank]
-            orders[start:stop] = orders[start:stop][rank]
-            continue
-        for i in range(start + 1, stop):
-            order, code = orders[i], codes[i]
-            j = i - 1
-            while j >= start and orders[j] > order:
-                orders[j + 1] = orders[j]
-                codes[j + 1] = codes[j]
-                j -= 1
-            orders[j + 1] = order
-            codes[j + 1] = code
+        width = stop - start if stop - start <= _SHORT else _RUN
+        for first in range(start, stop, width):
+            for i in range(first + 1, min(first + width, stop)):
+                order, code = orders[i], codes[i]
+                j = i - 1
+                while j >= first and orders[j] > order:
+                    orders[j + 1] = orders[j]
+                    codes[j + 1] = codes[j]
+                    j -= 1
+                orders[j + 1] = order
+                codes[j + 1] = code
+        if len(spare_codes) < stop - start > width:
+            spare_codes, spare_orders = np.empty_like(codes[start:stop]), np.empty_like(orders[start:stop])
+        while width < stop - start:
+            for first in range(start, stop - width, 2 * width):
+                middle = first + width
+                if orders[middle] < orders[middle - 1]:
+                    last = min(middle + width, stop)
+                    _merge(codes, orders, first, middle, last, spare_codes, spare_orders)
+            width *= 2
+
+
+@njit
+def _merge(
+    codes: NDArray[Any],
+    orders: NDArray[Any],
+    start: int,
+    middle: int,
+    stop: int,
+    spare_codes: NDArray[Any],
+    spare_orders: NDArray[Any],
+) -> None:
+    """Merge two sorted runs that lie side by side, stably; the spare arrays hold the first meanwhile."""
+    size = middle - start
+    for i in range(size):
+        spare_codes[i], spare_orders[i] = codes[start + i], orders[start + i]
+    left, right, place = 0, middle, start
+    while left < size:
+        if right < stop and orders[right] < spare_orders[left]:
+            codes[place], orders[place] = codes[right], orders[right]
+            right += 1
+        else:
+            codes[place], orders[place] = spare_codes[left], spare_orders[left]
+            left += 1
+        place += 1
 
 
 @njit
