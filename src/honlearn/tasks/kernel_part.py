@@ -22,7 +22,7 @@ from honlearn.path_kernel.terms import KernelTerms
 from honlearn.tasks.shares import MOST_KERNEL
 
 # A kernel with less of the kernels' share is left out: it would be kept and explained for nothing.
-_LEAST = 0.02
+_LEAST = 0.05
 # Kernels on vectors alone that are fitted at most: on parts of training folds more were no better.
 _MOST = 3
 
