@@ -12,9 +12,11 @@ from honlearn.ensemble.examples import Examples
 from honlearn.hon.edgelist import from_edges
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.path_kernel import ridge as module
+from honlearn.path_kernel import terms
 from honlearn.path_kernel.calibration import Rows, calibrate
 from honlearn.path_kernel.path_vectors import choose_vectors
 from honlearn.path_kernel.ridge import fit_kernel
+from honlearn.path_kernel.terms import Blocks
 
 
 def kernel(vectors: Rows, known: Examples, classes: int, landmarks: int = 10**6) -> module.PathRidge:
@@ -132,7 +134,7 @@ def test_few_landmarks_are_near_to_all(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors, labels = clouds(600, spread=0.4)
     known = example(labels[:400])
     whole = fit_kernel(vectors, known, 3, 0)
-    monkeypatch.setattr(module, "LANDMARKS", 60)
+    monkeypatch.setattr(terms, "LANDMARKS", 60)
     few = fit_kernel(vectors, known, 3, 0)
     assert few.proba.tobytes() != whole.proba.tobytes()
     assert np.abs(few.proba - whole.proba).mean() < 0.03
@@ -222,7 +224,9 @@ def test_the_model_predicts_for_others_what_it_does_for_those_without_labels() -
     known = Examples(nodes, labels[nodes].astype(np.int64), np.ones(45, np.float32))
     fitted = fit_kernel(vectors, known, 3, 0)
     others = np.arange(1, 90, 2)
-    np.testing.assert_allclose(fitted.model.proba(vectors[others]), fitted.proba[others], atol=1e-4)
+    np.testing.assert_allclose(
+        fitted.model.proba(vectors[others], Blocks(5)), fitted.proba[others], atol=1e-4
+    )
 
 
 def test_random_labels_are_predicted_no_better_than_expected_by_chance() -> None:

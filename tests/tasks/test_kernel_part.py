@@ -12,6 +12,7 @@ from task_cases import make_classifier
 import honlearn as hl
 from honlearn.ensemble.examples import Examples
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.path_kernel import kernel_input
 from honlearn.path_kernel.path_vectors import OneStep, Vectors, choose_vectors
 from honlearn.tasks import kernel_part, structure
 from honlearn.tasks.kernel_part import FittedKernel, fit_kernels, mixed
@@ -45,8 +46,11 @@ def kernels() -> dict[str, FittedKernel]:
 def test_the_best_vectors_come_first_and_common_ones_once() -> None:
     found = kernels()
     # Of one step both networks tell the same.
-    assert sorted(found) == ["first reach 1", "first reach 2", "second reach 2"]
+    profiles = "second reach 2 profiles"
+    assert sorted(found) == ["first reach 1", "first reach 2", "second reach 2", profiles]
     assert next(iter(found)) == "second reach 2"
+    assert found[profiles].read.vectors is found["second reach 2"].read.vectors
+    assert found[profiles].prediction.proba.tobytes() != found["second reach 2"].prediction.proba.tobytes()
     assert found["second reach 2"].prediction.loss < 0.1
     assert found["first reach 2"].prediction.loss > 0.5
 
@@ -54,12 +58,33 @@ def test_the_best_vectors_come_first_and_common_ones_once() -> None:
 def test_no_more_than_the_best_are_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_part, "_MOST", 1)
     vectors, examples = read()
-    assert list(fit_kernels(vectors, examples, 2, 0)) == ["second reach 2"]
+    assert list(fit_kernels(vectors, examples, 2, 0)) == ["second reach 2", "second reach 2 profiles"]
+
+
+def test_large_networks_have_kernels_on_vectors_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_input, "MOST_ENTITIES", 47)
+    vectors, examples = read()
+    assert sorted(fit_kernels(vectors, examples, 2, 0)) == sorted(
+        set(kernels()) - {"second reach 2 profiles"}
+    )
+
+
+def test_a_kernel_predicts_for_others_what_it_does_for_those_without_labels() -> None:
+    vectors, examples = read()
+    half = examples.take(np.arange(0, len(examples), 2))
+    found = fit_kernels(vectors, half, 2, 0)
+    shares = dict.fromkeys(found, 1 / len(found))
+    others = np.setdiff1d(np.arange(vectors["first"][0].n_entities), half.nodes)
+    every = np.arange(vectors["first"][0].n_entities)
+    for part, (name, one) in zip(mixed(found, shares).parts, found.items(), strict=True):
+        got = part.proba(one.network, others, every)
+        expected = np.float32(part.share) * one.prediction.proba[others]
+        np.testing.assert_allclose(got, expected, atol=1e-4, err_msg=name)
 
 
 def test_a_mix_is_the_mean_by_shares_without_those_of_hardly_any() -> None:
     found = kernels()
-    first, second, third = found
+    first, second, third, _ = found
     got = mixed(found, {first: 0.3, second: 0.1, third: 0.001})
     assert got.share == pytest.approx(0.401)
     assert got.proba is not None

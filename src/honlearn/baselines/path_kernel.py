@@ -1,9 +1,9 @@
 """Kernel ridge regression on path vectors, without any graph neural network: a part of our ensemble, alone.
 
 In: a network and labelled nodes. Out: class probabilities of every entity [V, C], which are looked up. It is
-the best of the kernels that :class:`honlearn.DGEClassifier` mixes into its probabilities on this network
-(``PathKernel(share=…)``), to the bit with the same seed and equal weights of the examples. A table with both
-shows what the learners and the other kernels add.
+the best of the kernels on path vectors alone that :class:`honlearn.DGEClassifier` mixes into its
+probabilities on this network (``PathKernel(share=…)``), to the bit with the same seed and equal weights of
+the examples. A table with both shows what the learners and the other kernels add.
 
 Paths count as far as the contexts of the network reach: on a first-order network two steps are independent.
 """

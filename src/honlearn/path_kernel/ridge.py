@@ -4,7 +4,11 @@ In: vectors of entities (:mod:`honlearn.path_kernel.path_vectors`) and labelled 
 of every entity [V, C], those of a labelled one from all the others. Entities are alike as far as their
 vectors x are,
 
-    k(i, j) = exp(−γ |x_i − x_j|² / d).
+    k(i, j) = exp(−γ |x_i − x_j|² / d),
+
+and where a kernel also reads profiles p and statistics s (:mod:`honlearn.hon.profiles`),
+
+    k(i, j) + p_i · p_j + ½ exp(−γ |s_i − s_j|² / 9).
 
 A ridge regression on this kernel, over a limited number of landmarks (Nyström), gives scores, and a softmax
 of them is calibrated on examples that were left out. For those there is a closed form: without example i its
@@ -24,7 +28,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from honlearn.ensemble.examples import Examples
 from honlearn.hon.embedding import unit
 from honlearn.path_kernel.calibration import Calibration, Rows, calibrate
-from honlearn.path_kernel.terms import LANDMARKS, PARTS, KernelTerms, LabelledEntities, alike
+from honlearn.path_kernel.terms import PARTS, Blocks, KernelTerms, LabelledEntities, alike
 from honlearn.seeds import generator
 
 # Into so many parts examples are divided where penalties and vectors are compared.
@@ -48,11 +52,12 @@ class KernelModel(NamedTuple):
     matrix: NDArray[np.float32]
     bias: NDArray[np.float32]
 
-    def proba(self, vectors: Rows) -> NDArray[np.float32]:
-        """Return class probabilities [n, C] of entities with these path vectors [n, d]."""
+    def proba(self, vectors: Rows, blocks: Blocks) -> NDArray[np.float32]:
+        """Return class probabilities [n, C] of entities of which this is read, [n, d]."""
         center, scale, landmarks, coefficients, matrix, bias = (part.astype(np.float64) for part in self)
         with threadpool_limits(1):
-            scores = alike((unit(vectors) - center) / scale, landmarks) @ coefficients
+            rows = (_unit(vectors, blocks) - center) / scale
+            scores = alike(rows, landmarks, blocks) @ coefficients
             return np.asarray(special.softmax(scores @ matrix + bias, 1), np.float32)
 
 
@@ -70,10 +75,16 @@ class KernelPrediction(NamedTuple):
         return np.asarray(self.proba[examples.nodes, examples.labels], np.float64)
 
 
-def fit_kernel(vectors: Rows, examples: Examples, n_classes: int, seed: int) -> KernelPrediction:
-    """Return class probabilities of all entities from these vectors [V, d] and the labelled ones."""
+def fit_kernel(
+    vectors: Rows, examples: Examples, n_classes: int, seed: int, blocks: Blocks | None = None
+) -> KernelPrediction:
+    """Return class probabilities of all entities from what is read of them [V, d] and the labelled ones.
+
+    Without `blocks`, all columns are path vectors.
+    """
+    blocks = Blocks(vectors.shape[1]) if blocks is None else blocks
     with threadpool_limits(1):
-        kernel = PathRidge(vectors, shuffled(examples, seed), n_classes, LANDMARKS)
+        kernel = PathRidge(vectors, shuffled(examples, seed), n_classes, blocks.landmarks, blocks)
         return kernel.prediction(min(kernel.fits(PENALTIES), key=lambda fit: fit.loss))
 
 
@@ -83,14 +94,28 @@ def shuffled(examples: Examples, seed: int) -> Examples:
     return examples.take(generator(seed, "reading").permutation(len(examples)))
 
 
-def _standardised(vectors: Rows) -> tuple[Rows, Rows, Rows]:
-    """Return rows at a length of 1, then each column with mean 0 and deviation 1, and these two."""
-    rows = unit(vectors)
+def _unit(rows: Rows, blocks: Blocks) -> Rows:
+    """Return rows with path vectors at a length of 1."""
+    if not blocks.profiles:
+        return unit(rows)
+    vectors, *others = blocks.split(rows)
+    return np.hstack([unit(vectors), *others])
+
+
+def _standardised(vectors: Rows, blocks: Blocks) -> tuple[Rows, Rows, Rows]:
+    """Return path vectors at a length of 1, then columns with mean 0 and deviation 1, and these two.
+
+    Profiles stay as they are.
+    """
+    rows = _unit(vectors, blocks)
     center = rows.mean(0)
+    fixed = slice(blocks.vectors, blocks.vectors + blocks.profiles)
+    center[fixed] = 0.0
     rows -= center
     # Column by column, and in place: of a million entities, a copy is a gigabyte.
     deviation = np.array([column.std() for column in rows.T])
     scale = np.where(deviation > 1e-9, deviation, 1.0)
+    scale[fixed] = 1.0
     rows /= scale
     return rows, center, scale
 
@@ -116,8 +141,16 @@ class _Fit(NamedTuple):
 class PathRidge:
     """Ridge regression of the classes on a kernel over vectors [V, d]; the first examples are landmarks."""
 
-    def __init__(self, vectors: Rows, examples: Examples, n_classes: int, landmarks: int) -> None:
-        self.vectors, self._center, self._scale = _standardised(vectors)
+    def __init__(
+        self,
+        vectors: Rows,
+        examples: Examples,
+        n_classes: int,
+        landmarks: int,
+        blocks: Blocks | None = None,
+    ) -> None:
+        self.blocks = Blocks(vectors.shape[1]) if blocks is None else blocks
+        self.vectors, self._center, self._scale = _standardised(vectors, self.blocks)
         self.examples, self.n_classes = examples, n_classes
         weights = examples.weights.astype(np.float64)
         self.weights = weights / max(weights.mean(), 1e-12)
@@ -128,7 +161,7 @@ class PathRidge:
 
     def _kernel(self, rows: Rows) -> Rows:
         """Return how alike these vectors and the landmarks are, [n, m]."""
-        return alike(rows, self.landmarks)
+        return alike(rows, self.landmarks, self.blocks)
 
     def fits(self, penalties: Sequence[float], mixed: bool = True) -> Iterator[_Fit]:
         """Yield a fit for each penalty; its loss is of examples left out, by regression and calibration.
@@ -204,4 +237,5 @@ class PathRidge:
         examples = self.examples
         labelled = LabelledEntities(examples.nodes, examples.labels, self.weights)
         numbers = np.stack([np.vstack([one.matrix, one.bias]) for one in calibrations])
-        return KernelTerms(self.vectors.astype(np.float32), labelled, fit.penalty, numbers)
+        vectors = self.vectors.astype(np.float32)
+        return KernelTerms(vectors, self.blocks, labelled, fit.penalty, numbers)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +25,47 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from honlearn.path_kernel.calibration import Rows
 
+Kind = TypeVar("Kind", bound=np.floating[Any])
 GAMMA = 0.3
-LANDMARKS = 1024
+STATISTICS_WEIGHT = 0.5
+LANDMARKS, MORE_LANDMARKS = 1024, 2048
 PARTS = 5
 # Of the mean of the diagonal: what keeps a matrix that is almost singular solvable.
 _JITTER = 1e-9
 
 
-def alike(rows: Rows, landmarks: Rows) -> Rows:
-    """Return k(i, j) = exp(−γ |x_i − x_j|² / d) of vectors and landmarks, [n, m]."""
+class Blocks(NamedTuple):
+    """How many columns x of what a kernel reads are path vectors, profiles and statistics."""
+
+    vectors: int
+    profiles: int = 0
+    statistics: int = 0
+
+    @property
+    def landmarks(self) -> int:
+        """How many landmarks there are at most: profiles tell more entities apart."""
+        return MORE_LANDMARKS if self.profiles else LANDMARKS
+
+    def split(self, rows: NDArray[Kind]) -> tuple[NDArray[Kind], NDArray[Kind], NDArray[Kind]]:
+        """Return the path vectors, profiles and statistics among the columns of rows."""
+        first = self.vectors + self.profiles
+        return rows[:, : self.vectors], rows[:, self.vectors : first], rows[:, first:]
+
+
+def alike(rows: NDArray[Kind], landmarks: NDArray[Kind], blocks: Blocks) -> NDArray[Kind]:
+    """Return the kernel of what it reads of entities and of landmarks, [n, m], in their precision."""
+    if not blocks.profiles:
+        return _gaussian(rows, landmarks)
+    (vectors, profiles, statistics), its = blocks.split(rows), blocks.split(landmarks)
+    out = _gaussian(statistics, its[2])
+    out *= STATISTICS_WEIGHT
+    out += _gaussian(vectors, its[0])
+    out += profiles @ its[1].T
+    return out
+
+
+def _gaussian(rows: NDArray[Kind], landmarks: NDArray[Kind]) -> NDArray[Kind]:
+    """Return exp(−γ |x_i − x_j|² / d) of two sets of vectors, [n, m]."""
     apart = np.square(rows).sum(1)[:, None] + np.square(landmarks).sum(1)
     apart -= 2 * rows @ landmarks.T
     # In place: of large tables, new memory takes longer than the arithmetic.
@@ -56,7 +89,8 @@ class KernelTerms:
 
     Parameters
     ----------
-    vectors : standardised vectors of all entities, float32 [V, d].
+    vectors : what the kernel reads of all entities, standardised, float32 [V, d].
+    blocks : what the columns of `vectors` are.
     labelled : the labelled entities, in the order of the fit: the first are landmarks.
     penalty : λ.
     calibration : float64 [6, C + 1, C]: matrices with biases below them. The last is for entities without a
@@ -64,6 +98,7 @@ class KernelTerms:
     """
 
     vectors: NDArray[np.float32]
+    blocks: Blocks
     labelled: LabelledEntities
     penalty: float
     calibration: Rows
@@ -74,18 +109,20 @@ class KernelTerms:
         return int(self.calibration.shape[2])
 
     @cached_property
-    def _landmarks(self) -> Rows:
-        return self.vectors[self.labelled.nodes[self._places]].astype(np.float64)
+    def _landmarks(self) -> NDArray[np.float32]:
+        return self.vectors[self.labelled.nodes[self._places]]
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
         """Where the landmarks are among the labelled entities, ascending by node, [m]."""
-        return np.unique(self.labelled.nodes[:LANDMARKS], return_index=True)[1]
+        return np.unique(self.labelled.nodes[: self.blocks.landmarks], return_index=True)[1]
 
     @cached_property
     def _solver(self) -> tuple[tuple[Rows, bool], Rows]:
         """A factor of K_ZX W K_XZ + λ K_ZZ, [m, m], and K_ZX W, [m, n]."""
-        onto = alike(self._landmarks, self.vectors[self.labelled.nodes].astype(np.float64))
+        # What is read was rounded to float32, and so may the kernel be; what is solved is float64.
+        labelled = self.vectors[self.labelled.nodes]
+        onto = alike(self._landmarks, labelled, self.blocks).astype(np.float64)
         # Weights of 1, the usual ones, need no copies of a large table.
         is_plain = bool((self.labelled.weights == 1).all())
         root = onto if is_plain else onto * np.sqrt(self.labelled.weights)
@@ -111,7 +148,8 @@ class KernelTerms:
         """Return a_j of every labelled entity in the scores of entities, [B, n]; an entity's own is 0."""
         with threadpool_limits(1):
             factor, weighted = self._solver
-            near = alike(self.vectors[list(entities)].astype(np.float64), self._landmarks)
+            rows = self.vectors[list(entities)]
+            near = alike(rows, self._landmarks, self.blocks).astype(np.float64)
             found = cho_solve(factor, near.T).T @ weighted
         for row, entity in zip(found, entities, strict=True):
             own = self._place.get(int(entity))

@@ -1,4 +1,4 @@
-"""The path kernels of a fit: on the path vectors that say most, whichever network they are of, and their mix.
+"""The path kernels of a fit: on the path vectors that lose least, of whichever network, and their mix.
 
 In: networks with their path vectors, and labelled entities. Out: fitted kernels, and by their shares the
 prediction for entities of the fit, its terms, and parts that predict for new entities from path vectors.
@@ -14,24 +14,24 @@ from numpy.typing import NDArray
 
 from honlearn.ensemble.examples import Examples
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.hon.path_space import PathSpace
 from honlearn.hon.statistics import GrowParameters
+from honlearn.path_kernel.kernel_input import KernelInput, KernelSpace
 from honlearn.path_kernel.path_vectors import Vectors
 from honlearn.path_kernel.ridge import KernelModel, KernelPrediction, fit_kernel
 from honlearn.path_kernel.terms import KernelTerms
 from honlearn.tasks.shares import MOST_KERNEL
 
 # A kernel with less of the kernels' share is left out: it would be kept and explained for nothing.
-_LEAST = 0.02
-# Kernels that are fitted at most: on parts of training folds of both flights more were no better.
-_MOST = 4
+_LEAST = 0.05
+# Kernels on vectors alone that are fitted at most: on parts of training folds more were no better.
+_MOST = 3
 
 
 class FittedKernel(NamedTuple):
-    """A kernel on the vectors of a network."""
+    """A kernel on a network, and what it reads."""
 
     network: HigherOrderNetwork
-    vectors: Vectors
+    read: KernelInput
     prediction: KernelPrediction
 
 
@@ -43,6 +43,7 @@ def fit_kernels(
 ) -> dict[str, FittedKernel]:
     """Return kernels on the vectors of some networks: on those that lose least, each of them once.
 
+    Beside them there is one that also reads profiles and statistics, with the vectors that lose least.
     Networks of the same paths have the vectors of one step in common. The network that suits learners, which
     draw one context of an entity at a time, need not suit vectors, which sum over all.
     """
@@ -52,14 +53,19 @@ def fit_kernels(
             if not any(one is known for *_, known in every):
                 every.append((f"{key} reach {one.reach}", network, one))
     best = sorted(every, key=lambda known: known[2].loss)[:_MOST]
+    inputs = [(name, network, KernelInput(one.values, one)) for name, network, one in best]
+    for name, network, one in best[:1]:
+        more = KernelInput.with_profiles(network, one)
+        if more is not None:
+            inputs.append((f"{name} profiles", network, more))
     return {
-        name: FittedKernel(network, one, fit_kernel(one.values, examples, n_classes, seed))
-        for name, network, one in best
+        name: FittedKernel(network, one, fit_kernel(one.values, examples, n_classes, seed, one.blocks))
+        for name, network, one in inputs
     }
 
 
 class KernelPart(NamedTuple):
-    """A kernel with its share of the kernel's prediction, and the network whose vectors it reads.
+    """A kernel with its share of the kernel's prediction, and the network that it reads.
 
     `network` is None in a model that was loaded where no learner reads it; `rule` makes it again from counts.
     """
@@ -67,15 +73,15 @@ class KernelPart(NamedTuple):
     share: float
     network: HigherOrderNetwork | None
     rule: GrowParameters | None
-    space: PathSpace
+    space: KernelSpace
     kernel: KernelModel
 
     def proba(
         self, network: HigherOrderNetwork, entities: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> NDArray[np.float32]:
         """Return its share of the probabilities [n, C] of these entities of an updated network."""
-        vectors = self.space.vectors(network, entities, columns)
-        return np.float32(self.share) * self.kernel.proba(vectors)
+        rows = self.space.rows(network, entities, columns)
+        return np.float32(self.share) * self.kernel.proba(rows, self.space.blocks)
 
 
 class KernelMix(NamedTuple):
@@ -103,7 +109,7 @@ def mixed(
     weighted = np.stack([np.float32(share) * one.prediction.proba for share, one in some])
     parts = tuple(
         KernelPart(
-            share, one.network, one.network.parameters, one.vectors.space(one.network), one.prediction.model
+            share, one.network, one.network.parameters, one.read.space(one.network), one.prediction.model
         )
         for share, one in some
     )

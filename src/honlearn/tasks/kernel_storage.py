@@ -13,7 +13,8 @@ import numpy as np
 import torch
 
 from honlearn.errors import FormatError
-from honlearn.path_kernel.terms import PARTS, KernelTerms, LabelledEntities
+from honlearn.hon.profiles import N_STATISTICS
+from honlearn.path_kernel.terms import PARTS, Blocks, KernelTerms, LabelledEntities
 from honlearn.stored import Fields, Spec, check_arrays
 from honlearn.tasks.storage import ADVICE
 
@@ -26,7 +27,10 @@ _LARGEST = 1e9
 
 def terms_config(terms: Sequence[Weighted]) -> dict[str, Any]:
     """Return what of the terms is no tensor, for a model's config."""
-    rows = [{"share": float(share), "penalty": float(one.penalty)} for share, one in terms]
+    rows = [
+        {"share": float(share), "penalty": float(one.penalty), "profiles": one.blocks.profiles}
+        for share, one in terms
+    ]
     return {_CONFIG: rows} if rows else {}
 
 
@@ -71,12 +75,24 @@ def restored_terms(
         raise FormatError(f"{config.where}: the labelled entities of the path kernel are damaged; {ADVICE}")
     labelled, found = LabelledEntities(nodes, labels, weights), []
     for number, row in enumerate(rows):
-        row.only("share", "penalty")
+        row.only("share", "penalty", "profiles")
         vectors, numbers = known[f"{number}.vectors"], known[f"{number}.calibration"]
         if not vectors.shape[1] or np.abs(numbers).max() > _LARGEST:
             raise FormatError(
                 f"{config.where}: vectors or calibration of the path kernel are damaged; {ADVICE}"
             )
-        made = KernelTerms(vectors, labelled, row.number("penalty", 1e-12, 1e12), numbers)
+        blocks = restored_blocks(row, vectors.shape[1])
+        made = KernelTerms(vectors, blocks, labelled, row.number("penalty", 1e-12, 1e12), numbers)
         found.append((row.number("share", 0, 1), made))
     return tuple(found)
+
+
+def restored_blocks(row: Fields, width: int) -> Blocks:
+    """Return what the columns of a kernel's rows are; a model of before there were profiles has none."""
+    profiles = row.integer("profiles", 0, width) if row.has("profiles") else 0
+    if not profiles:
+        return Blocks(width)
+    vectors = width - profiles - N_STATISTICS
+    if vectors < 1:
+        raise FormatError(f"{row.where}: a kernel without path vectors; {ADVICE}")
+    return Blocks(vectors, profiles, N_STATISTICS)

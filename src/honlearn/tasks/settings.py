@@ -195,8 +195,9 @@ class PathKernel(BaseEstimator):  # type: ignore[misc]
     `vectors` is the size of the vector of each entity, made of the steps before and after it
     (:func:`honlearn.hon.embedding.path_embedding`), that learners read beside its identity; which steps, and
     how many numbers at most, is chosen for the task. `share` is the share of the prediction that kernel ridge
-    regression on such vectors has beside the learners (:mod:`honlearn.path_kernel.ridge`), on up to four
-    sets of vectors, of one step or two and of any network that learners judged; ``"auto"`` chooses it on
+    regression on such vectors has beside the learners (:mod:`honlearn.path_kernel.ridge`), on up to three
+    sets of vectors, of one step or two and of any network that learners judged, and once more on the best of
+    these with the profiles and statistics of steps (:mod:`honlearn.hon.profiles`); ``"auto"`` chooses it on
     held-back predictions. With 0 for both, the network is all that is read.
 
     Parameters

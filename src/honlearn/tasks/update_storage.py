@@ -16,9 +16,12 @@ import torch
 from honlearn.errors import FormatError
 from honlearn.hon.formats.native import read_rule
 from honlearn.hon.path_space import PathSpace
+from honlearn.hon.profiles import ProfileSpace
+from honlearn.path_kernel.kernel_input import KernelSpace
 from honlearn.path_kernel.ridge import KernelModel
 from honlearn.stored import Fields, Spec, check_arrays
 from honlearn.tasks.kernel_part import KernelPart
+from honlearn.tasks.kernel_storage import restored_blocks
 from honlearn.tasks.storage import ADVICE, COUNTS, SavedCounts
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ UPDATE = "update."
 SPACE = ("reach", "smoothing")
 SPACE_TENSORS = ("space.shares", "space.loadings")
 _IN_FIT, _PARTS = UPDATE + "in_fit", "kernel_parts"
+_PROFILES = "profiles.loadings"
 _ROLES = ("network", "first order", "other", "rule")
 # Beyond all numbers that a fit makes.
 _MOST = 1e12
@@ -79,7 +83,9 @@ def _part_config(model: DGEClassifier, part: KernelPart, other: HigherOrderNetwo
     else:
         role = "other" if part.network is not None and part.network is other else "rule"
     rule = None if part.rule is None else asdict(part.rule)
-    return {"network": role, "rule": rule, "share": part.share, **space_config(part.space)}
+    profiles = part.space.profiles
+    more = {} if profiles is None else {"profiles": profiles.width, "profiles_reach": profiles.reach}
+    return {"network": role, "rule": rule, "share": part.share, **space_config(part.space.vectors), **more}
 
 
 def update_tensors(model: DGEClassifier) -> dict[str, torch.Tensor]:
@@ -87,7 +93,9 @@ def update_tensors(model: DGEClassifier) -> dict[str, torch.Tensor]:
     tensors = {_IN_FIT: torch.from_numpy(np.array(model.in_fit_))}
     for number, part in enumerate(model.kernel_parts_):
         prefix = f"{UPDATE}kernel{number}."
-        tensors |= space_tensors(part.space, prefix)
+        tensors |= space_tensors(part.space.vectors, prefix)
+        if part.space.profiles is not None:
+            tensors[prefix + _PROFILES] = torch.from_numpy(np.array(part.space.profiles.loadings))
         tensors |= {prefix + n: torch.from_numpy(np.array(a)) for n, a in part.kernel._asdict().items()}
     return tensors
 
@@ -120,7 +128,7 @@ def restore_update(
 def _restored_part(
     model: DGEClassifier, row: Fields, tensors: dict[str, torch.Tensor], other: HigherOrderNetwork | None
 ) -> KernelPart:
-    row.only("network", "rule", "share", *SPACE)
+    row.only("network", "rule", "share", *SPACE, "profiles", "profiles_reach")
     entities, classes = model.network_.n_entities, len(model.classes_)
     specs: dict[str, Spec] = {
         "center": ("f4", ("width",)),
@@ -130,7 +138,8 @@ def _restored_part(
         "matrix": ("f4", (classes, classes)),
         "bias": ("f4", (classes,)),
     }
-    if set(tensors) != {*specs, *SPACE_TENSORS}:
+    has_profiles = row.has("profiles")
+    if set(tensors) != {*specs, *SPACE_TENSORS, *([_PROFILES] if has_profiles else [])}:
         raise FormatError(f"{row.where}: not what a kernel holds; {ADVICE}")
     arrays = {name: tensors[name].numpy() for name in specs}
     check_arrays(arrays, specs, row.where, advice=ADVICE)
@@ -138,8 +147,10 @@ def _restored_part(
         raise FormatError(f"{row.where}: a kernel with numbers of more than {_MOST:g}; {ADVICE}")
     if arrays["scale"].min(initial=1) < 1e-9:
         raise FormatError(f"{row.where}: 'scale' must be above 0; {ADVICE}")
-    space = restored_space(row, tensors, entities, len(arrays["center"]))
-    assert space is not None  # its tensors are there
+    blocks = restored_blocks(row, len(arrays["center"]))
+    vectors = restored_space(row, tensors, entities, blocks.vectors)
+    assert vectors is not None  # its tensors are there
+    space = KernelSpace(vectors, _restored_profiles(row, tensors, entities) if has_profiles else None)
     rule = read_rule(row.mapping("rule")) if row.has("rule") else None
     role = row.text("network", _ROLES)
     fitting = {
@@ -151,3 +162,12 @@ def _restored_part(
     if role == "other" and fitting[role] is None:
         raise FormatError(f"{row.where}: a kernel on a network that is not there; {ADVICE}")
     return KernelPart(row.number("share", 0, 1), fitting[role], rule, space, KernelModel(**arrays))
+
+
+def _restored_profiles(row: Fields, tensors: dict[str, torch.Tensor], entities: int) -> ProfileSpace:
+    loadings = {_PROFILES: tensors[_PROFILES].numpy()}
+    width = row.integer("profiles", 1, 2**31)
+    check_arrays(loadings, {_PROFILES: ("f4", (2, entities, width))}, row.where, advice=ADVICE)
+    if np.abs(loadings[_PROFILES]).max(initial=0) > _MOST:
+        raise FormatError(f"{row.where}: not a space of profiles; {ADVICE}")
+    return ProfileSpace(row.integer("profiles_reach", 1, 2), loadings[_PROFILES])
