@@ -246,6 +246,30 @@ def test_configs_of_terms_are_checked(model: Path, tmp_path: Path, edit: Edit, t
         load_model(repaired(model, tmp_path / "copy", edit))
 
 
+@pytest.mark.parametrize(
+    ("rows", "key", "value", "told"),
+    [
+        ("kernel_terms", "profiles", 10**6, "'profiles' must be"),
+        ("kernel_terms", "profiles", 68, "a kernel without path vectors"),
+        ("kernel_parts", "profiles", 68, "a kernel without path vectors"),
+        ("kernel_parts", "profiles", 3, "must be of kind f4 and shape"),
+        ("kernel_parts", "profiles_reach", 3, "'profiles_reach' must be"),
+        ("kernel_parts", "profiles", None, "not what a kernel holds"),
+    ],
+)
+def test_profiles_of_a_kernel_that_do_not_fit_are_refused(
+    model: Path, tmp_path: Path, rows: str, key: str, value: int | None, told: str
+) -> None:
+    def edit(config: dict[str, Any]) -> None:
+        (row,) = (row for row in config[rows] if row.get("profiles"))
+        row.pop(key)
+        if value is not None:
+            row[key] = value
+
+    with pytest.raises(FormatError, match=told):
+        load_model(repaired(model, tmp_path / "copy", edit))
+
+
 def test_parameters_that_need_more_memory_than_the_weights_are_refused(model: Path, tmp_path: Path) -> None:
     """Nothing of that size is made: at 65,000 × 65,000 numbers a learner this would end the process."""
 
