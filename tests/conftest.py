@@ -63,6 +63,38 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+# --- which tests run in one process -------------------------------------------------------------------
+
+# Tests of these modules share one fit for each value of their parameter, and there are many.
+BY_PARAMETER = {"test_contract.py", "test_learners_in_ensembles.py"}
+# What is built here reads what is built there.
+TOGETHER = {"test_packaging.py": "site", "test_site.py": "site"}
+
+
+def group_of(nodeid: str) -> str:
+    """Return the tests that a test runs with in one process, so that what they share is made once."""
+    file, _, test = nodeid.partition("::")
+    name = file.rpartition("/")[2]
+    if name in BY_PARAMETER and "[" in test:
+        return file + test[test.index("[") :]
+    return TOGETHER.get(name, file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Divide tests among processes by their groups.
+
+    Not by the mark of pytest-xdist 3.8, which pytest 9.2 takes no notice of.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid)
+
+    return ByGroup(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
 # --- CPU seconds of tests, which a busy machine does not change ---------------------------------------
 
 BEGAN = pytest.StashKey[float]()

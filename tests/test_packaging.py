@@ -26,7 +26,6 @@ def run(*words: object, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.xdist_group("site")
 def test_the_wheel_of_the_sdist_works_in_an_environment_of_its_own(tmp_path: Path) -> None:
     # The wheel is built from the unpacked sdist, so that this holds all that is needed.
     built = subprocess.run(

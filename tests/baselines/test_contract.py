@@ -52,9 +52,8 @@ DRAWN_AT_TEST = ("pathgcn",)
 
 
 def each(chosen: Iterable[Listed]) -> pytest.MarkDecorator:
-    """Return the parameter of tests over baselines; those of one share its fits, so one process runs them."""
-    rows = [pytest.param(one, id=label(one), marks=pytest.mark.xdist_group(label(one))) for one in chosen]
-    return pytest.mark.parametrize("listed", rows)
+    """Return the parameter of tests over baselines; those of one share its fits (tests/conftest.py)."""
+    return pytest.mark.parametrize("listed", list(chosen), ids=label)
 
 
 EVERY = each(BASELINES)

@@ -16,7 +16,6 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 
-@pytest.mark.xdist_group("site")
 def test_the_site_builds_and_every_page_runs(tmp_path: Path) -> None:
     target = tmp_path / "html"
     done = subprocess.run(

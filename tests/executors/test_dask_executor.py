@@ -12,7 +12,7 @@ import pytest
 from honlearn.executors import TaskError, open_executor
 
 # Dask is not warning-free, and its sockets close when it pleases.
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("dask")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import tasks_for_tests as tasks
 from honlearn.executors import TaskError, open_executor
 
 # Ray is not warning-free, and its sockets close when it pleases.
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("ray")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture(scope="module")

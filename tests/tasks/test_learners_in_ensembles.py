@@ -51,9 +51,8 @@ CASES = list(dict.fromkeys(CASES))
 
 
 def each(cases: Iterable[Case]) -> pytest.MarkDecorator:
-    """Return the parameter of tests over cases; those of one share its fit, so one process runs them."""
-    rows = [pytest.param(case, id=str(case), marks=pytest.mark.xdist_group(str(case))) for case in cases]
-    return pytest.mark.parametrize("case", rows)
+    """Return the parameter of tests over cases; those of one share its fit (tests/conftest.py)."""
+    return pytest.mark.parametrize("case", list(cases), ids=str)
 
 
 every_case = each(CASES)
