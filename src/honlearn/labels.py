@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from honlearn.errors import (
     FormatError,
@@ -165,6 +165,23 @@ def labelled_texts(pairs: Iterable[tuple[object, object]]) -> Iterator[tuple[str
         text = "" if is_missing(label) else plain_text(label).strip()
         if text:
             yield plain_text(node), text
+
+
+def table_pairs(
+    table: Any, label_column: str | None = None, node_column: str | None = None
+) -> list[tuple[Any, Any]]:
+    """Return nodes and classes of a table of pandas or Polars; the first column is the node unless named."""
+    names = [str(name) for name in table.columns]
+    node = node_column or names[0]
+    others = [name for name in names if name != node]
+    label = label_column or ("label" if "label" in others else others[0] if len(others) == 1 else None)
+    for name in (node, label):
+        if name not in names:
+            raise InputError(
+                f"labels: no column {name or 'label'!r}; {there_are(names)}; name them with "
+                "node_column and label_column"
+            )
+    return list(zip(list(table[node]), list(table[label]), strict=True))
 
 
 def csv_rows(source: Path, separator: str | None = None) -> Iterator[tuple[int, list[str]]]:

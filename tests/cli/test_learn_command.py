@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from command_line import QUICK, Run
 
-from honlearn.cli.learn import _check_folder
 from honlearn.errors import InputError
+from honlearn.pipeline.output_folder import check_folder
 
 
 @pytest.fixture
@@ -32,10 +32,10 @@ def clicks(tmp_path: Path) -> tuple[str, str]:
 def test_what_a_kill_left_half_written_is_nothing_of_somebody_else(tmp_path: Path) -> None:
     (tmp_path / ".predictions.csv.0a1b2c3d4e5f.honlearn-part").touch()
     (tmp_path / "predictions.csv").touch()
-    _check_folder(tmp_path)
+    check_folder(tmp_path)
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(InputError, match=r"files of something else in it \(thesis.tex\)"):
-        _check_folder(tmp_path)
+        check_folder(tmp_path)
 
 
 def test_a_table_and_labels(honlearn: Run, clicks: tuple[str, str], tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from command_line import QUICK, Files, Run
 
+import honlearn.cli
 from honlearn.baselines.training import ModuleLoop
 from honlearn.ensemble.training import Trainer
 from honlearn.interrupts import held_back, is_waiting
@@ -250,3 +251,15 @@ def test_a_folder_in_use_is_refused_with_the_name_of_its_user(
     process.kill()
     process.wait()
     assert honlearn(*words, "-o", tmp_path / "out").code == 0
+
+
+def test_an_interrupt_while_commands_are_imported_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(names: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(honlearn.cli, "make_app", interrupted)
+    with pytest.raises(SystemExit, match="130"):
+        honlearn.cli.main(["grow", "p.txt", "-o", "n.hon"])
+    assert capsys.readouterr().err == "honlearn: interrupted\n"

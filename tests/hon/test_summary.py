@@ -27,11 +27,12 @@ def test_sizes_without_labels() -> None:
         CLASSES,
         (list(CLASSES), list(CLASSES.values())),
         pd.Series(CLASSES),
+        pd.DataFrame({"node": list(CLASSES), "kind": list(CLASSES.values())}),
         {**CLASSES, "B": float("nan")},
         pd.Series({**CLASSES, "B": None}),
         ([*CLASSES, "B"], [*CLASSES.values(), " "]),
     ],
-    ids=["dict", "pair", "series", "NaN", "None", "blank"],
+    ids=["dict", "pair", "series", "table", "NaN", "None", "blank"],
 )
 def test_homophily_counts_edges_between_labelled_ends(labels: Any) -> None:
     # B has no class. G1: A→C, C→D same, C→E not. G2: A→C|A, C→D, C|A→D same; C→E, C|B→E not.
@@ -62,7 +63,7 @@ def test_whole_numbers_that_are_floats_are_names() -> None:
 
 
 def test_labels_that_fit_nothing_are_refused() -> None:
-    with pytest.raises(InputError, match=r"none of the 1 labelled nodes is among .*; got 'a'.* 'a' is 'A'"):
+    with pytest.raises(InputError, match=r"none of the 1 labelled nodes is in the network: .*'a' is 'A'"):
         network(FIGURE).summary({"a": "x"})
     with pytest.raises(InputError, match="labels must be a mapping"):
         network(FIGURE).summary(["A", "B"])

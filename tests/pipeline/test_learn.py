@@ -172,6 +172,19 @@ def test_auto_looks_as_far_back_as_contexts_are_significant(walks, order, told) 
     assert notes == [told]
 
 
+def test_what_is_no_parameter_is_told_by_the_function_that_was_called(tmp_path) -> None:
+    with pytest.raises(ParameterError, match="learn has no parameter 'fold'; did you mean 'folds'"):
+        hl.learn("no file.csv", fold=3)
+    with pytest.raises(ParameterError, match="grow has no parameter 'ordr'; did you mean 'order'"):
+        hl.grow([["a", "b"]], ordr=2)
+    with pytest.raises(ParameterError, match="evaluate has no parameter 'model'; did you mean 'models'"):
+        hl.evaluate([["a", "b"]], {}, model="gcn")
+    (tmp_path / "mine.txt").touch()
+    for output in (tmp_path, tmp_path / "mine.txt"):
+        with pytest.raises(InputError, match=r"files of something else in it|a file of this name"):
+            hl.learn([["a", "b"]], output=output)
+
+
 def test_what_is_out_of_bounds_is_told_before_anything_is_read() -> None:
     with pytest.raises(ParameterError, match=r"'random_state' parameter of learn .* from 0 to 4294967295"):
         hl.learn("no file.csv", random_state=2**32)

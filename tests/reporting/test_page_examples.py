@@ -62,6 +62,16 @@ def test_a_page_of_learn_has_names_an_example_and_held_out_bits(tmp_path: Path) 
     assert study["entities"]["nodes"][study["example"]["entity"]] == "nobody knows"
 
 
+def test_an_example_is_called_right_only_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = small_network()
+    run = write_run(tmp_path / "run", network, small_labels(network))
+    for right in ({"nobody"}, set(network.vocabulary.names), None):
+        monkeypatch.setattr("honlearn.reporting.study.right_nodes", lambda predictions, right=right: right)
+        study = content_of(write_report(run, tmp_path / "r.html").read_text("utf-8"))["study"]
+        assert study["example"]["context"] is not None
+        assert study["example"]["right"] == bool(right and right != {"nobody"})
+
+
 def test_folds_are_joined_in_pairs(tmp_path: Path) -> None:
     network = small_network()
     run = write_run(tmp_path / "run", network, small_labels(network))

@@ -131,6 +131,10 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         print(f"honlearn: {_said(error)}", file=sys.stderr)
         raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        # While commands are imported; from then on Typer has it.
+        print(f"honlearn: {stopping.line(stopping.INTERRUPTED)}", file=sys.stderr)
+        raise SystemExit(stopping.INTERRUPTED) from None
     except SystemExit as exit:
         # Typer turns an interrupt into a code, without a word.
         if (line := stopping.line(exit.code)) is not None:

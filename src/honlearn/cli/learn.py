@@ -63,8 +63,10 @@ def learn(
     reading: dict[str, Any],
 ) -> None:
     """Learn from paths: whether memory matters, a prediction with reasons for every entity, a page."""
+    from honlearn.pipeline.output_folder import check_folder
+
     source, labels = _sources(table)
-    _check_folder(output)
+    check_folder(output)
     check_paths(source, reading)
     check_labels(labels, label_column, node_column, source)
     from honlearn.conformal import check_alpha
@@ -119,28 +121,6 @@ def _sources(words: list[str]) -> tuple[Any, Path | None]:
             f"learn takes TABLE and LABELS. Got {len(words)} files; put a pattern in quotes: 'clicks-*.csv'"
         )
     return words[0], Path(words[1]) if len(words) == 2 else None
-
-
-def _check_folder(folder: Path) -> None:
-    """Raise unless results may be written to `folder`: new, empty, or with results of learn."""
-    from honlearn.errors import InputError, listed
-    from honlearn.writing.atomic import check_writable, is_draft
-
-    check_writable(folder)
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: there is a file of this name; name a folder")
-    if not folder.exists():
-        if not folder.parent.is_dir():
-            raise InputError(f"{folder}: there is no folder {folder.parent}; make it first")
-        return
-    own = {"predictions.csv", "links.csv", "memory.csv", "communities.csv", "model", "run", "network.hon"}
-    own |= {"report.html"}
-    # A kill may have left drafts, which the next file that is written removes.
-    foreign = sorted(p.name for p in folder.iterdir() if p.name not in own and not is_draft(p.name))
-    if foreign:
-        raise InputError(
-            f"{folder}: there are files of something else in it ({listed(foreign, 3)}); name a new folder"
-        )
 
 
 def _confirmed(guess: Guess, yes: bool) -> bool:

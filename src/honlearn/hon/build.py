@@ -10,6 +10,7 @@ Sequences".
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from honlearn.hon.nodes import MAX_ORDER
 from honlearn.hon.prune import Divergence, divergences, kept_contexts, pass_threshold, supported
 from honlearn.hon.statistics import DEFAULT_ALPHA, GrowParameters
 from honlearn.hon.trie import Trie
+from honlearn.paths.options import ReaderOptions
 from honlearn.paths.paths import Paths
 from honlearn.paths.source import as_source
 from honlearn.paths.stream import PathStream, collect
@@ -337,6 +339,7 @@ def grow(
     >>> network.to_pandas().to_dict("split")["data"]
     [['A', 'C|A', 5], ['B', 'C|B', 5], ['C', 'D', 5], ['C', 'E', 5], ['C|A', 'D', 5], ['C|B', 'E', 5]]
     """
+    ReaderOptions.check_names("grow", reader_options, signature(grow).parameters)
     if isinstance(order, int) and not is_here(executor):
         parameters = GrowParameters.of("grow", checked_order("grow", order), tau, min_support, alpha)
         source = counted_source(paths, n_workers, memory, executor, reader_options)

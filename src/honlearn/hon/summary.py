@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from honlearn.errors import InputError, check_choice
 from honlearn.hon.network import HigherOrderNetwork
-from honlearn.labels import labelled_texts, none_known, read_labels
+from honlearn.labels import labelled_texts, none_known, read_labels, table_pairs
 
 if TYPE_CHECKING:
     import pandas
@@ -95,12 +95,14 @@ def entity_classes(network: HigherOrderNetwork, labels: NodeClasses) -> NDArray[
 
 
 def as_mapping(labels: object) -> dict[str, str]:
-    """Return labels given as a mapping, a pair (nodes, classes) or a CSV file as a dictionary of strings.
+    """Return labels given as a mapping, a pair (nodes, classes), a table or a CSV file, as a dictionary.
 
     A node whose class is missing (None, NaN, empty) has none.
     """
     if isinstance(labels, (str, PathLike)):
         labels = read_labels(labels)
+    if hasattr(labels, "columns"):
+        return dict(labelled_texts(table_pairs(labels)))
     if isinstance(labels, Mapping) or hasattr(labels, "items"):
         return dict(labelled_texts(labels.items()))
     if not isinstance(labels, tuple) or len(labels) != 2:

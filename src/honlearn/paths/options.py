@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from numbers import Integral, Real
@@ -255,6 +255,18 @@ class ReaderOptions:
     def gap(self) -> Gap | None:
         """The maximum gap, read: a number for number columns, nanoseconds for time columns."""
         return None if self.max_gap is None else _read_gap(self.max_gap)
+
+    @classmethod
+    def check_names(cls, owner: str, keywords: Iterable[str], own: Iterable[str]) -> None:
+        """Raise for a keyword that is no reader option and none of `own`, the parameters of `owner`."""
+        mine = [name for name in own if name not in ("reading", "reader_options")]
+        known = [*mine, *(field.name for field in fields(cls)), "counts", "progress"]
+        for name in keywords:
+            if name not in known:
+                raise ParameterError(
+                    f"{owner} has no parameter {name!r}{did_you_mean(name, known)}; there are "
+                    f"{listed(mine, 20)}, and the options of {_OWNER}"
+                )
 
     @classmethod
     def of(cls, **keywords: Any) -> ReaderOptions:

@@ -10,6 +10,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from honlearn.experiments.registry import find_model
 from honlearn.experiments.runner import executor_for
 from honlearn.hon.build import GramCounts, count_grams
 from honlearn.hon.network import HigherOrderNetwork
+from honlearn.paths.options import ReaderOptions
 from honlearn.pipeline.given_labels import as_labels
 from honlearn.reporting.build import build_report
 from honlearn.results.networks import network_key, network_name
@@ -139,6 +141,7 @@ def evaluate(
         ModelSpec(entry := find_model(name, "nodes"), (settings or {}).get(entry.name, {})) for name in names
     ]
     where = executor_for(processes, executor)
+    ReaderOptions.check_names("evaluate", reading, signature(evaluate).parameters)
     network, counts = _network(data, {"executor": executor, **reading})
     nodes = NodeData.of(network, *as_labels(labels), network_key(input), counts)
     first = check_integer(_OWNER, "random_state", random_state, 0)

@@ -9,8 +9,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from honlearn.errors import InputError, there_are
-from honlearn.labels import labelled_texts, read_labels
+from honlearn.errors import InputError
+from honlearn.labels import labelled_texts, read_labels, table_pairs
 
 
 def as_labels(
@@ -26,7 +26,7 @@ def as_labels(
     if isinstance(labels, Mapping) or (type(labels).__name__ == "Series" and hasattr(labels, "items")):
         pairs = list(labels.items())
     elif hasattr(labels, "columns") and hasattr(labels, "to_dict"):
-        pairs = _table_pairs(labels, label_column, node_column)
+        pairs = table_pairs(labels, label_column, node_column)
     elif _are_pairs(labels):
         pairs = [(node, label) for node, label in labels]
     elif isinstance(labels, (tuple, list)) and len(labels) == 2 and len(labels[0]) == len(labels[1]):
@@ -56,17 +56,3 @@ def _are_pairs(labels: Any) -> bool:
             f"{{node: class}}, such as {dict(labels)!r}"
         )
     return found and len(labels) > 0
-
-
-def _table_pairs(table: Any, label_column: str | None, node_column: str | None) -> list[tuple[Any, Any]]:
-    names = [str(name) for name in table.columns]
-    node = node_column or names[0]
-    others = [name for name in names if name != node]
-    label = label_column or ("label" if "label" in others else others[0] if len(others) == 1 else None)
-    for name in (node, label):
-        if name not in names:
-            raise InputError(
-                f"labels: no column {name or 'label'!r}; {there_are(names)}; name them with "
-                "node_column and label_column"
-            )
-    return list(zip(list(table[node]), list(table[label]), strict=True))

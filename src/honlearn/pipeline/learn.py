@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +29,13 @@ from honlearn.hon.build import AUTO as LOOK_BACK
 from honlearn.hon.build import GramCounts, count_for, count_grams
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.statistics import DEFAULT_ALPHA
+from honlearn.paths.options import ReaderOptions
 from honlearn.paths.paths import Paths
 from honlearn.pipeline import unlabelled
 from honlearn.pipeline.entities import predict_entities
 from honlearn.pipeline.given_labels import as_labels
 from honlearn.pipeline.outcome import Learned
+from honlearn.pipeline.output_folder import check_folder
 from honlearn.pipeline.page import held_out_memory, learned_page
 from honlearn.pipeline.reading import Confirm, ReadSummary, counted, read_table
 from honlearn.pipeline.validation import FIRST_ORDER, check_classes, folds_for, plan_validation, validate
@@ -150,7 +153,10 @@ def learn(
     Learned
         ``headline``, ``summary``, ``predictions``, ``model``, ``network``, ``validation``, ``html``.
     """
+    ReaderOptions.check_names(_OWNER, reading, signature(learn).parameters)
     check_alpha(_OWNER, alpha)
+    if output is not None:
+        check_folder(Path(output))
     asked = LearnOptions(
         order if order == LOOK_BACK else check_integer(_OWNER, "order", order, 2),
         alpha,

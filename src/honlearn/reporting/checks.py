@@ -130,7 +130,7 @@ def _nearly_first_order(e: Evidence) -> Iterator[Finding]:
     if not e.conditional:
         yield (
             "The network has no contexts, so every family has one member.",
-            "Grow it by evidence (without tau) or with a higher order, if the paths have memory.",
+            "If tau was given, leave it out: evidence keeps the contexts that matter. Else add paths.",
         )
     elif e.memory is not None and e.memory[1] > 0 and e.memory[0] / e.memory[1] < 0.03:
         yield (

@@ -75,6 +75,7 @@ def study_page(
     right = right_nodes(predictions.get(_best(study, models)))
     step("checks")
     evidence = _evidence(study, models, network, labels, about, predictions, learnt, spread, memory)
+    context = telling_context(seen, right)
     return {
         "task": study.task,
         "task_name": TASKS[study.task],
@@ -85,9 +86,9 @@ def study_page(
         "pair": plain(paired_folds(study), 6),
         "class_names": class_names(labels, known),
         "example": {
-            "context": telling_context(seen, right),
+            "context": context,
             "entity": example_entity(learned, right),
-            "right": bool(right),
+            "right": right is not None and context is not None and bases_of(seen)[context] in right,
         },
         "checks": run_checks(evidence),
         "headline": None if learned is None else learned.headline,
@@ -110,9 +111,12 @@ def telling_context(seen: Mapping[str, Any] | None, right: set[str] | None) -> i
     """Return the context that the explorer shows first."""
     if seen is None:
         return None
-    contexts = seen["contexts"]
-    bases = [label.split("|", 1)[0] for label in contexts["label"]]
-    return example_context(contexts, bases, right)
+    return example_context(seen["contexts"], bases_of(seen), right)
+
+
+def bases_of(seen: Mapping[str, Any] | None) -> list[str]:
+    """Return the names of the entities of the contexts on the page."""
+    return [] if seen is None else [label.split("|", 1)[0] for label in seen["contexts"]["label"]]
 
 
 def memory_page(memory: Memory | None) -> dict[str, Any] | None:

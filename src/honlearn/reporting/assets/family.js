@@ -23,12 +23,12 @@ function showNode() {
     h('span', { class: 'share', 'aria-hidden': 'true' }, h('i', { style: { width: `${100 * chance}%` } })),
     h('span', { class: 'number' }, fixed(chance, 3))));
   fill(host,
-    sample ? h('p', { class: 'muted' }, STUDY.example?.right ? 'An example: the context with the largest evidence at a correctly predicted entity. Click any node, or find one by name.' : 'An example: the context with the largest evidence. Click any node, or find one by name.') : null,
+    sample ? h('p', { class: 'muted' }, `An example: ${chosen === null ? 'the busiest entity' : `the context with the largest evidence${STUDY.example?.right ? ' at a correctly predicted entity' : ''}`}. Click any node, or find one by name.`) : null,
     h('div', { class: 'node-title' }, h('h3', {}, net.names[i]), net.label[i] >= 0 && h('span', { class: 'badge plain' }, h('span', { class: 'dot', style: { background: classColour(net.label[i]) } }), `class ${net.classNames[net.label[i]]}`)),
     facts.length && describe(i) ? h('p', { class: 'muted' }, describe(i)) : null,
     predictionLine(i),
     STUDY.entities ? null : reasonsAt(i),
-    h('h4', {}, `Family: ${whole(members.length + 1)} relatives, each with its probability (Eq. 3)`),
+    h('h4', {}, members.length ? `Family: ${whole(members.length + 1)} relatives, each with its probability (Eq. 3)` : 'No contexts: the entity is alone in its family'),
     h('ul', { class: 'family', 'aria-label': 'Relatives', tabindex: '0' }, relative(net.names[i], net.contexts.base_chance[i], null), members.map((c) => relative(net.contexts.label[c], net.contexts.chance[c], c))),
     h('div', { id: 'changes' }),
     h('div', { class: 'neighbours' }, neighbours('Leads to', net.outOf[i], net.links.target, net.out[i], '--accent'), neighbours('Comes from', net.into[i], net.links.source, net.in[i], '--second')));
