@@ -303,15 +303,13 @@ def grow(
     """Return the higher-order network of observed paths.
 
     A context, such as "at C, coming from A", becomes a node ``C|A`` if it is a memory: if its next steps
-    differ from those of its suffix (here: of C). A context is also kept where a longer one needs it. Which
-    contexts are kept:
+    differ from those of its suffix (here: of C), or if a longer one needs it. Which contexts are kept:
 
     - By default those whose next steps differ significantly from those of the suffix without them, at a false
       discovery rate of `alpha` (:mod:`honlearn.hon.evidence`).
     - With `tau` or `min_support` (1.0 and 1 unless given), by GrowHON's rule: seen at least `min_support`
       times, and different by more bits than tau·(m − 1) / log2(1 + frequency), m being the context's length.
-    - With `alpha` 1 every context that something follows, with `min_support` if it was seen so often: a
-      network of fixed order.
+    - With `alpha` 1 all that something follows, at least `min_support` times if given: a fixed order.
 
     Parameters
     ----------
@@ -378,8 +376,7 @@ def count_for(
         raise ParameterError(
             f"The 'order' parameter of grow must be a whole number or 'auto'. Got {order!r} instead."
         )
-    how = {"n_workers": n_workers, "memory": memory, "executor": executor}
-    return count_grams(paths, order, **how, **reader_options)
+    return count_grams(paths, order, n_workers=n_workers, memory=memory, executor=executor, **reader_options)
 
 
 def _count_auto(source: Paths | PathStream, alpha: float, how: Mapping[str, Any]) -> GramCounts:
