@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from ridge_cases import clouds, example
 from scipy.special import softmax
 
 from honlearn.path_kernel.ridge import fit_kernel
+from honlearn.path_kernel.terms import Blocks
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -48,3 +51,18 @@ def test_without_a_term_the_scores_lack_it() -> None:
     expected = softmax(left @ numbers[:3] + numbers[3])
     parts = terms.terms(weights)
     np.testing.assert_allclose(terms.proba(5, parts.sum(0) - parts[4]), expected, atol=1e-8)
+
+
+def test_terms_of_entities_that_are_almost_the_same() -> None:
+    # Kernel matrices of such are singular but for rounding, which a large penalty multiplies.
+    random = np.random.default_rng(0)
+    labels = np.arange(80) % 2
+    vectors = np.eye(2)[labels] @ random.normal(size=(2, 6)) + 1e-4 * random.normal(size=(80, 6))
+    rows = np.hstack([vectors, np.eye(2)[labels] / 2, labels[:, None] * np.ones(9)])
+    known = np.arange(0, 80, 2) + np.arange(40) % 2
+    found = fit_kernel(rows, example(labels[known], known), 2, seed=0, blocks=Blocks(6, 2, 9))
+    terms = dataclasses.replace(found.terms, penalty=10.0)
+    weights = terms.weights(range(80))
+    assert np.isfinite(weights).all()
+    scores = np.stack([terms.terms(row).sum(0) for row in weights])
+    assert (scores.argmax(1) == labels).all()

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from honlearn.path_kernel.calibration import Rows
 
-Kind = TypeVar("Kind", bound=np.floating[Any])
 GAMMA = 0.3
 STATISTICS_WEIGHT = 0.5
 LANDMARKS, MORE_LANDMARKS = 1024, 2048
@@ -46,14 +45,14 @@ class Blocks(NamedTuple):
         """How many landmarks there are at most: profiles tell more entities apart."""
         return MORE_LANDMARKS if self.profiles else LANDMARKS
 
-    def split(self, rows: NDArray[Kind]) -> tuple[NDArray[Kind], NDArray[Kind], NDArray[Kind]]:
+    def split(self, rows: Rows) -> tuple[Rows, Rows, Rows]:
         """Return the path vectors, profiles and statistics among the columns of rows."""
         first = self.vectors + self.profiles
         return rows[:, : self.vectors], rows[:, self.vectors : first], rows[:, first:]
 
 
-def alike(rows: NDArray[Kind], landmarks: NDArray[Kind], blocks: Blocks) -> NDArray[Kind]:
-    """Return the kernel of what it reads of entities and of landmarks, [n, m], in their precision."""
+def alike(rows: Rows, landmarks: Rows, blocks: Blocks) -> Rows:
+    """Return the kernel of what it reads of entities and of landmarks, [n, m]."""
     if not blocks.profiles:
         return _gaussian(rows, landmarks)
     (vectors, profiles, statistics), its = blocks.split(rows), blocks.split(landmarks)
@@ -64,7 +63,7 @@ def alike(rows: NDArray[Kind], landmarks: NDArray[Kind], blocks: Blocks) -> NDAr
     return out
 
 
-def _gaussian(rows: NDArray[Kind], landmarks: NDArray[Kind]) -> NDArray[Kind]:
+def _gaussian(rows: Rows, landmarks: Rows) -> Rows:
     """Return exp(−γ |x_i − x_j|² / d) of two sets of vectors, [n, m]."""
     apart = np.square(rows).sum(1)[:, None] + np.square(landmarks).sum(1)
     apart -= 2 * rows @ landmarks.T
@@ -109,8 +108,8 @@ class KernelTerms:
         return int(self.calibration.shape[2])
 
     @cached_property
-    def _landmarks(self) -> NDArray[np.float32]:
-        return self.vectors[self.labelled.nodes[self._places]]
+    def _landmarks(self) -> Rows:
+        return self.vectors[self.labelled.nodes[self._places]].astype(np.float64)
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
@@ -120,9 +119,8 @@ class KernelTerms:
     @cached_property
     def _solver(self) -> tuple[tuple[Rows, bool], Rows]:
         """A factor of K_ZX W K_XZ + λ K_ZZ, [m, m], and K_ZX W, [m, n]."""
-        # What is read was rounded to float32, and so may the kernel be; what is solved is float64.
-        labelled = self.vectors[self.labelled.nodes]
-        onto = alike(self._landmarks, labelled, self.blocks).astype(np.float64)
+        labelled = self.vectors[self.labelled.nodes].astype(np.float64)
+        onto = alike(self._landmarks, labelled, self.blocks)
         # Weights of 1, the usual ones, need no copies of a large table.
         is_plain = bool((self.labelled.weights == 1).all())
         root = onto if is_plain else onto * np.sqrt(self.labelled.weights)
@@ -148,8 +146,8 @@ class KernelTerms:
         """Return a_j of every labelled entity in the scores of entities, [B, n]; an entity's own is 0."""
         with threadpool_limits(1):
             factor, weighted = self._solver
-            rows = self.vectors[list(entities)]
-            near = alike(rows, self._landmarks, self.blocks).astype(np.float64)
+            rows = self.vectors[list(entities)].astype(np.float64)
+            near = alike(rows, self._landmarks, self.blocks)
             found = cho_solve(factor, near.T).T @ weighted
         for row, entity in zip(found, entities, strict=True):
             own = self._place.get(int(entity))
