@@ -49,8 +49,9 @@ class ProfileSpace(NamedTuple):
         """
         known = np.flatnonzero(columns >= 0)
         out = np.zeros((len(entities), self.width))
-        for side, loadings in zip(_roots(network, self.reach), self.loadings, strict=True):
-            out += side[entities][:, known] @ loadings[columns[known]].astype(np.float64)
+        for steps, loadings in zip(_sides(network, self.reach), self.loadings, strict=True):
+            # As in the fit, where steps to others were not there: shares of the steps that are known.
+            out += _roots(steps[entities][:, known]) @ loadings[columns[known]].astype(np.float64)
         return out
 
     def taken(self, columns: NDArray[np.int64]) -> ProfileSpace:
@@ -76,7 +77,7 @@ def step_profiles(
     size = network.n_entities
     if reach is None:
         reach = _REACH if size <= SKETCHED_ABOVE else 1
-    both = sparse.hstack(_roots(network, reach)).tocsr()
+    both = sparse.hstack([_roots(steps) for steps in _sides(network, reach)]).tocsr()
     if both.nnz == 0:
         return np.zeros((size, 1)), ProfileSpace(reach, np.zeros((2, size, 1), np.float32))
     left, right = factors(both, min(dimensions, size))
@@ -86,16 +87,18 @@ def step_profiles(
     return left * root, ProfileSpace(reach, loadings.reshape(2, size, -1).astype(np.float32))
 
 
-def _roots(network: HigherOrderNetwork, reach: int) -> list[Sparse]:
-    """Return the roots of half the share of each step after an entity, and before it, [V, V] each."""
+def _sides(network: HigherOrderNetwork, reach: int) -> tuple[Sparse, Sparse]:
+    """Return the steps after an entity, and those before it, [V, V] each."""
     ahead = steps_to_others(network, reach)
-    sides = []
-    for steps in (ahead, ahead.T.tocsr()):
-        side = steps.astype(np.float64)
-        total = np.asarray(side.sum(1)).ravel()
-        side.data = np.sqrt(side.data / np.repeat(2 * total, np.diff(side.indptr)))
-        sides.append(side)
-    return sides
+    return ahead, ahead.T.tocsr()
+
+
+def _roots(steps: Sparse) -> Sparse:
+    """Return the roots of half the share of each step among those of its row."""
+    side = steps.astype(np.float64)
+    total = np.asarray(side.sum(1)).ravel()
+    side.data = np.sqrt(side.data / np.repeat(2 * total, np.diff(side.indptr)))
+    return side
 
 
 def step_statistics(network: HigherOrderNetwork) -> NDArray[np.float64]:
