@@ -159,7 +159,8 @@ class _PairOfCounts(NamedTuple):
         logit = float(counts.logits(features)[0])
         left = 1.0 - counts.share
         learned = (probability - counts.share * float(special.expit(logit))) / left if left else 0.0
-        return cls(counts.share, learned, logit, parts)
+        # The difference of two that are rounded may be just outside.
+        return cls(counts.share, min(max(learned, 0.0), 1.0), logit, parts)
 
     def references(self) -> list[Reference]:
         """Return what the count model and the learners predict by themselves."""
