@@ -285,8 +285,13 @@ def test_a_hub_with_more_neighbours_than_bits() -> None:
 
 
 def test_an_updated_classifier_explains_new_entities() -> None:
-    wider = bag().update([["a1", "new", "a3"], ["new", "a3", "a1"]])
+    model = bag()
+    wider = model.update([["a1", "new", "a3"], ["new", "a3", "a1"]])
     found = wider.explain("new")
     assert found.probability == pytest.approx(wider.predict_proba(["new"]).max(), abs=1e-5)
     assert {one.name for one in found.of_kind("neighbor")} == {"a1", "a3"}
-    assert not found.of_kind("example")
+    # Labelled entities of the fit, whose terms are in the new entity's scores.
+    labelled = {model.network_.vocabulary[int(code)] for code in model.kernel_terms_[0][1].labelled.nodes}
+    examples = {one.name for one in found.of_kind("example")}
+    assert examples
+    assert examples <= labelled

@@ -15,7 +15,7 @@ from honlearn.hon.network import HigherOrderNetwork
 from honlearn.path_kernel import kernel_input
 from honlearn.path_kernel.path_vectors import OneStep, Vectors, choose_vectors
 from honlearn.tasks import kernel_part, structure
-from honlearn.tasks.kernel_part import FittedKernel, fit_kernels, mixed
+from honlearn.tasks.kernel_part import FittedKernel, fit_kernels, mixed, moved
 
 
 @cache
@@ -77,7 +77,7 @@ def test_a_kernel_predicts_for_others_what_it_does_for_those_without_labels() ->
     others = np.setdiff1d(np.arange(vectors["first"][0].n_entities), half.nodes)
     every = np.arange(vectors["first"][0].n_entities)
     for part, (name, one) in zip(mixed(found, shares).parts, found.items(), strict=True):
-        got = part.proba(one.network, others, every)
+        got = part._replace(terms=None).proba(one.network, others, every)
         expected = np.float32(part.share) * one.prediction.proba[others]
         np.testing.assert_allclose(got, expected, atol=1e-4, err_msg=name)
 
@@ -114,3 +114,36 @@ def test_kernels_read_networks_that_learners_judged_but_do_not_read(monkeypatch:
     assert best.network is not None
     assert best.network.n_conditional
     assert model.score(nodes[1::2], y[1::2]) > 0.9
+
+
+def test_new_entities_are_predicted_from_labelled_ones_as_they_are_now() -> None:
+    vectors, examples = read()
+    half = examples.take(np.arange(0, len(examples), 2))
+    found = fit_kernels(vectors, half, 2, 0)
+    size = vectors["first"][0].n_entities
+    every, others = np.arange(size), np.setdiff1d(np.arange(size), half.nodes)
+    for part, one in zip(mixed(found, dict.fromkeys(found, 0.25)).parts, found.values(), strict=True):
+        # Where nothing changed, fitting again changes only what rounding does to almost singular kernels.
+        plain = part._replace(terms=None).proba(one.network, others, every)
+        np.testing.assert_allclose(part.proba(one.network, others, every), plain, atol=3e-3)
+        # Labelled entities that are gone have no part.
+        gone = np.where(np.isin(every, half.nodes[:5]), -1, every)
+        assert part.terms is not None
+        left = moved(part.terms, gone)
+        assert len(left.labelled.nodes) == len(half) - 5
+        assert not np.isin(half.nodes[:5], left.labelled.nodes).any()
+        assert left.labelled.weights.mean() == pytest.approx(1)
+        # With all of them gone, the kernel of the fit predicts.
+        none = np.where(np.isin(every, half.nodes), -1, every)
+        expected = part._replace(terms=None).proba(one.network, others, none)
+        np.testing.assert_array_equal(part.proba(one.network, others, none), expected)
+
+
+def test_labelled_entities_keep_their_labels_under_other_codes() -> None:
+    vectors, examples = read()
+    terms = fit_kernels(vectors, examples, 2, 0)["first reach 1"].prediction.terms
+    size = vectors["first"][0].n_entities
+    order = np.random.default_rng(0).permutation(size)
+    got = moved(terms, order).labelled
+    known = dict(zip(terms.labelled.nodes.tolist(), terms.labelled.labels.tolist(), strict=True))
+    assert {int(order[node]): int(label) for node, label in zip(got.nodes, got.labels, strict=True)} == known

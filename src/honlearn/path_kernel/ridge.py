@@ -52,11 +52,15 @@ class KernelModel(NamedTuple):
     matrix: NDArray[np.float32]
     bias: NDArray[np.float32]
 
+    def standardised(self, vectors: Rows, blocks: Blocks) -> Rows:
+        """Return what is read of entities, [n, d], as in the fit."""
+        return (_unit(vectors, blocks) - self.center.astype(np.float64)) / self.scale.astype(np.float64)
+
     def proba(self, vectors: Rows, blocks: Blocks) -> NDArray[np.float32]:
         """Return class probabilities [n, C] of entities of which this is read, [n, d]."""
-        center, scale, landmarks, coefficients, matrix, bias = (part.astype(np.float64) for part in self)
+        landmarks, coefficients, matrix, bias = (part.astype(np.float64) for part in self[2:])
         with threadpool_limits(1):
-            rows = (_unit(vectors, blocks) - center) / scale
+            rows = self.standardised(vectors, blocks)
             scores = alike(rows, landmarks, blocks) @ coefficients
             return np.asarray(special.softmax(scores @ matrix + bias, 1), np.float32)
 

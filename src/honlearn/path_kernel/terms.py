@@ -31,6 +31,8 @@ LANDMARKS, MORE_LANDMARKS = 1024, 2048
 PARTS = 5
 # Of the mean of the diagonal: what keeps a matrix that is almost singular solvable.
 _JITTER = 1e-9
+# Entities whose weights are held at once.
+_BLOCK = 1024
 
 
 class Blocks(NamedTuple):
@@ -159,6 +161,15 @@ class KernelTerms:
     def terms(self, weights: Rows) -> Rows:
         """Return the term of every labelled entity in the scores that these weights [n] give, [n, C]."""
         return weights[:, None] * self._truth
+
+    def predicted(self, entities: Sequence[int]) -> Rows:
+        """Return class probabilities of entities, [B, C]."""
+        found = []
+        for start in range(0, len(entities), _BLOCK):
+            some = entities[start : start + _BLOCK]
+            scores = self.weights(some) @ self._truth
+            found += [self.proba(int(entity), row) for entity, row in zip(some, scores, strict=True)]
+        return np.array(found).reshape(-1, self.n_classes)
 
     def proba(self, entity: int, scores: Rows) -> Rows:
         """Return class probabilities of an entity from scores [..., C]."""

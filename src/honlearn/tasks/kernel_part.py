@@ -7,6 +7,7 @@ prediction for entities of the fit, its terms, and parts that predict for new en
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 from honlearn.ensemble.examples import Examples
 from honlearn.hon.network import HigherOrderNetwork
 from honlearn.hon.statistics import GrowParameters
+from honlearn.path_kernel.calibration import Rows
 from honlearn.path_kernel.kernel_input import KernelInput, KernelSpace
 from honlearn.path_kernel.path_vectors import Vectors
 from honlearn.path_kernel.ridge import KernelModel, KernelPrediction, fit_kernel
-from honlearn.path_kernel.terms import KernelTerms
+from honlearn.path_kernel.terms import KernelTerms, LabelledEntities
 from honlearn.tasks.shares import MOST_KERNEL
 
 # A kernel with less of the kernels' share is left out: it would be kept and explained for nothing.
@@ -68,6 +70,7 @@ class KernelPart(NamedTuple):
     """A kernel with its share of the kernel's prediction, and the network that it reads.
 
     `network` is None in a model that was loaded where no learner reads it; `rule` makes it again from counts.
+    `terms` tell whose labels the kernel was fitted on; a model of before they were saved has none.
     """
 
     share: float
@@ -75,13 +78,75 @@ class KernelPart(NamedTuple):
     rule: GrowParameters | None
     space: KernelSpace
     kernel: KernelModel
+    terms: KernelTerms | None = None
 
     def proba(
         self, network: HigherOrderNetwork, entities: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Return its share of the probabilities [n, C] of these entities of an updated network."""
+        """Return its share of the probabilities [n, C] of these entities of an updated network.
+
+        New paths lead through labelled entities, too, so the kernel is fitted again to these as they are in
+        the updated network. Its space, penalty and calibration stay.
+        """
+        terms = None if self.terms is None else moved(self.terms, columns)
+        if terms is None or not len(terms.labelled.nodes):
+            rows = self.space.rows(network, entities, columns)
+            return np.float32(self.share) * self.kernel.proba(rows, self.space.blocks)
+        labelled = terms.labelled
+        n_known = len(labelled.nodes)
+        rows = self.rows(network, np.concatenate([labelled.nodes, entities]), columns)
+        again = replace(
+            terms,
+            vectors=rows.astype(np.float32),
+            blocks=self.space.blocks,
+            labelled=replace(labelled, nodes=np.arange(n_known, dtype=np.int32)),
+        )
+        found = again.predicted(range(n_known, n_known + len(entities)))
+        return np.float32(self.share) * found.astype(np.float32)
+
+    def updated(
+        self,
+        network: HigherOrderNetwork | None,
+        vectors: Rows | None,
+        columns: NDArray[np.int64],
+    ) -> KernelPart:
+        """Return the part of a model on an updated network, of which ``columns[c]`` is the old code of c.
+
+        `vectors` are what is read of its new entities, standardised; those of the fit keep theirs.
+        """
+        terms = self.terms
+        if terms is not None:
+            terms = moved(terms, columns)
+            read = terms.vectors[np.maximum(columns, 0)]
+            if vectors is not None:
+                read[columns < 0] = vectors
+            terms = replace(terms, vectors=read)
+        return self._replace(network=network, space=self.space.taken(columns), terms=terms)
+
+    def rows(
+        self, network: HigherOrderNetwork, entities: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> Rows:
+        """Return what the kernel reads of entities of an updated network, standardised, [n, d]."""
         rows = self.space.rows(network, entities, columns)
-        return np.float32(self.share) * self.kernel.proba(rows, self.space.blocks)
+        return self.kernel.standardised(rows, self.space.blocks)
+
+
+def moved(terms: KernelTerms, columns: NDArray[np.int64]) -> KernelTerms:
+    """Return the terms with the labelled entities that an updated network has, by their codes there.
+
+    ``columns[c]`` is the old code of its entity c, −1 where it has none.
+    """
+    labelled = terms.labelled
+    there = np.flatnonzero(columns >= 0)
+    codes = np.full(max(columns.max(initial=-1), labelled.nodes.max(initial=-1)) + 1, -1, np.int32)
+    codes[columns[there]] = there
+    kept = codes[labelled.nodes] >= 0
+    weights = labelled.weights[kept]
+    if kept.any() and not kept.all():
+        weights = weights / max(weights.mean(), 1e-12)
+    return replace(
+        terms, labelled=LabelledEntities(codes[labelled.nodes[kept]], labelled.labels[kept], weights)
+    )
 
 
 class KernelMix(NamedTuple):
@@ -109,7 +174,12 @@ def mixed(
     weighted = np.stack([np.float32(share) * one.prediction.proba for share, one in some])
     parts = tuple(
         KernelPart(
-            share, one.network, one.network.parameters, one.read.space(one.network), one.prediction.model
+            share,
+            one.network,
+            one.network.parameters,
+            one.read.space(one.network),
+            one.prediction.model,
+            one.prediction.terms,
         )
         for share, one in some
     )

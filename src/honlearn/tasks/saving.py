@@ -159,6 +159,9 @@ def load_model(folder: str | os.PathLike[str], make: Make | None = None) -> Any:
             restore_uncertainty(model, config.mapping("uncertainty"), tensors)
             restore_update(model, config, tensors, other, os.fspath(folder))
             model.kernel_terms_ = restored_terms(config, tensors, network.n_entities, len(classes))
+            if len(model.kernel_terms_) == len(model.kernel_parts_):
+                pairs = zip(model.kernel_parts_, model.kernel_terms_, strict=True)
+                model.kernel_parts_ = [part._replace(terms=terms) for part, (_, terms) in pairs]
         else:
             model.path_vectors_, model.architecture_ = None, shape
             prefix = "ensemble."

@@ -56,8 +56,6 @@ def updated(model: DGEClassifier, source: Any, features: Any, **reader_options: 
     rows = _rows(model.network_, main)
     out = copy.copy(model)
     out.network_, out.counts_ = main, networks.counts
-    # Terms are of the entities of the fit, by their codes there.
-    out.kernel_terms_ = ()
     grown = isinstance(networks.counts, GramCounts) and not isinstance(model.network, HigherOrderNetwork)
     out.network = networks.counts if grown else main
     out.features = _features(model, main, rows, features)
@@ -223,7 +221,8 @@ def extended(state: State, rows: NDArray[np.int64]) -> State:
 def _kernels(
     out: DGEClassifier, model: DGEClassifier, networks: _Networks, columns: NDArray[np.int64]
 ) -> None:
-    """Set the kernel's predictions for the entities of the updated network."""
+    """Set the kernel's predictions for the entities of the updated network, and the terms of these."""
+    out.kernel_terms_ = ()
     if model.kernel_proba_ is None:
         return
     new = np.flatnonzero(columns < 0)
@@ -238,8 +237,13 @@ def _kernels(
             proba[new] = np.sum([part.proba(hon, new, columns) for part, hon in made], axis=0)
     for part in model.kernel_parts_:
         network = None if part.network is None else networks.of(part.network, part.rule)
-        parts.append(part._replace(network=network, space=part.space.taken(columns)))
+        read = part.rows(networks.of(part.network, part.rule), new, columns) if new.size else None
+        parts.append(part.updated(network, read, columns))
     out.kernel_proba_, out.kernel_parts_ = proba, parts
+    known = [(part.share, part.terms) for part in parts if part.terms is not None]
+    # Without any labelled entity left there is nothing to tell.
+    if len(known) == len(parts) and all(len(terms.labelled.nodes) for _, terms in known):
+        out.kernel_terms_ = tuple(known)
 
 
 def _too_old(owner: str) -> InputError:
