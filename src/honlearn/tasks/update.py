@@ -1,13 +1,14 @@
 """A fitted classifier on an updated network: entities and contexts that no fit has seen are predicted.
 
 In: a fitted :class:`~honlearn.DGEClassifier` and more paths, counts of all paths, or a network. Out: another
-classifier with the same weights. Nothing is trained:
+classifier with the same weights. No learner is trained:
 
 - Entities of the fit keep their identity, their path vectors and the kernel's prediction. They are read, and
   predict, in the contexts and among the neighbours that the updated network has.
 - New entities have no identity. In its place learners read the vector that stands for a hidden identity, or
   nothing where they have none (as an entity reads of itself in training). Their path vectors are projected
-  into the space of the fitted ones (:mod:`honlearn.hon.path_space`), and the kernel predicts from those.
+  into the space of the fitted ones (:mod:`honlearn.hon.path_space`), and the kernel predicts from those,
+  fitted again to the labelled entities as the updated network has them.
 
 The networks: from counts each is grown again by the rule that made it; more paths are added to the counts
 that the model keeps. A model that was fitted on a network has no counts: more paths are counted on the
