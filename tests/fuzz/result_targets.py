@@ -116,7 +116,7 @@ def _use_link_test(path: Path) -> None:
 TARGETS = [
     Target("run", _make_run, _use_run, cases=30),
     Target("results", _make_run, _use_results, cases=15),
-    Target("link-tests", _make_link_test, _use_link_test),
+    Target("link-tests", _make_link_test, _use_link_test, cases=60),
     Target("search", _make_search, _use_search, cases=30),
     Target("folds-and-spaces", _make_settings, _use_settings),
 ]
