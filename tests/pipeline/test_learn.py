@@ -217,7 +217,8 @@ def test_the_default_chooses_learners_and_networks(tmp_path) -> None:
     run = pd.read_csv(tmp_path / "out" / "run" / "summary.csv")
     assert set(run["input"]) == {"auto", "g1"}
     assert any(note.startswith("1 labelled node is not in the network: nowhere") for note in notes)
-    assert any(note.startswith("classes with fewer labelled nodes than there are folds") and "'rare' (1)" in note for note in notes)
+    few = "classes with fewer labelled nodes than there are folds"
+    assert any(note.startswith(few) and "'rare' (1)" in note for note in notes)
 
 
 def test_a_complete_network_has_no_links_to_expect(tmp_path) -> None:
