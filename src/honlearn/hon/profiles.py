@@ -9,7 +9,7 @@ about
 the Bhattacharyya coefficients of both sides: 1 for entities with the same steps, 0 for those without a common
 one. Profiles are the truncated SVD of the matrix [V, 2 V] of these roots; unlike path vectors
 (:mod:`honlearn.hon.embedding`) they weigh steps by how often they are taken. Statistics tell how often an
-entity is passed and how its steps spread, whoever they lead to.
+entity is passed and how its steps spread, wherever they lead.
 """
 
 from __future__ import annotations
